@@ -211,8 +211,12 @@ static void format_hardware_tpcs(struct lens_text *t, const struct lens_tpc_plac
 	u32 gpc, bit, nibble, tpcs, tpc;
 	int d;
 
-	lens_text_add(t, "! from the hardware (CWD_GPC_TPC_ID): in the order of %%smid; ");
-	lens_text_add(t, "GPCs as the driver numbers them\n");
+	if (places->counted)
+		lens_text_add(t, "! counted by the hardware (FECS_FS, GPC_FS): %s\n",
+			      "GPCs are logical; order assumed, by turns over the GPCs");
+	else
+		lens_text_add(t, "! from the hardware (CWD_GPC_TPC_ID): %s\n",
+			      "in the order of %smid; GPCs as the driver numbers them");
 	for (gpc = 0; gpc < LENS_CWD_GPCS; gpc++) {
 		for (tpcs = 0, tpc = 0; tpc < places->tpcs; tpc++)
 			tpcs += format_is_tpc_of(places, tpc, gpc);

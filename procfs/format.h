@@ -19,7 +19,7 @@ void lens_format_chip(struct lens_text *t, const struct lens_gpu *gpu, const cha
 void lens_format_device_info(struct lens_text *t, const struct lens_gpu *gpu);
 void lens_format_copy_topology(struct lens_text *t, const struct lens_gpu *gpu,
 			       const struct lens_ce_map *map);
-/* places: the hardware's own order; NULL or without TPCs: count TPCs GPC by GPC. */
+/* places: the hardware's order or counts; NULL or without TPCs: count TPCs GPC by GPC. */
 void lens_format_tpc_map(struct lens_text *t, const struct lens_gpu *gpu,
 			 const struct lens_tpc_places *places);
 /*

@@ -91,6 +91,14 @@ static int image_record_engines(struct lens_gpu *gpu)
 	return 0;
 }
 
+/* The counts of TPCs, where no fuses are published; without a driver they cannot be read. */
+static int image_record_counts(struct lens_gpu *gpu)
+{
+	struct lens_tpc_places places;
+
+	return lens_gpc_read_counts(gpu, &places) == -ENODEV ? -ENODEV : 0;
+}
+
 /* The order of TPCs, and the SM ids beside it. Without a context they cannot be read. */
 static int image_record_cwd(struct lens_gpu *gpu)
 {
@@ -126,6 +134,8 @@ static int image_record_gpu(struct lens_dev *dev, struct image *img)
 		err = image_record_runlists(gpu);
 	if (!err)
 		err = image_record_engines(gpu);
+	if (!err)
+		err = image_record_counts(gpu);
 	if (!err)
 		err = image_record_cwd(gpu);
 	err = lens_dev_end_use(dev, err);

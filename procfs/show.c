@@ -58,21 +58,26 @@ static int show_copy_topology(const struct lens_file *f, bool observe, struct le
 	return err;
 }
 
-/* The hardware's order is a driver's; without it, or while the GPU is asleep, the kept fuses. */
+/*
+ * The hardware's order is a driver's; without it, or while the GPU is asleep, the kept fuses. Where
+ * no fuses are published, the counts, which are not kept.
+ */
 static int show_tpc_map(const struct lens_file *f, bool observe, struct lens_text *t)
 {
 	struct lens_gpu *gpu = &f->dev->gpu;
 	struct lens_tpc_places places = { };
+	bool counts = lens_gpc_has_counts(gpu);
 	int err;
 
-	if (gpu->topo.gpcs_err)
+	if (gpu->topo.gpcs_err && !counts)
 		return gpu->topo.gpcs_err;
 	err = lens_dev_begin_use(f->dev);
 	if (!err) {
-		err = lens_cwd_read_places(gpu, &places);
-		err = lens_dev_end_use(f->dev, err == -ENODEV ? err : 0);
+		err = counts ? lens_gpc_read_counts(gpu, &places) :
+			       lens_cwd_read_places(gpu, &places);
+		err = lens_dev_end_use(f->dev, counts || err == -ENODEV ? err : 0);
 	}
-	if (err && err != -ENODATA)
+	if (err && (counts || err != -ENODATA))
 		return err;
 	lens_format_tpc_map(t, gpu, &places);
 	return 0;

@@ -57,6 +57,7 @@ int lens_cwd_read_places(struct lens_gpu *gpu, struct lens_tpc_places *places)
 	int err;
 
 	places->tpcs = 0;
+	places->counted = false;
 	if (!gpu->known || !gpu->chip->cwd.words)
 		return -EOPNOTSUPP;
 	if (gpu->topo.gpcs_err)

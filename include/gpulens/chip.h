@@ -147,8 +147,9 @@ enum lens_ctxsw_layout {
 
 /**
  * enum lens_tpc_order - are logical TPC numbers as lens_gpc_count_tpcs() counts them?
- * @LENS_TPC_ORDER_PUBLISHED:	yes; or no fuses are published
- * @LENS_TPC_ORDER_ASSUMED:	assumed
+ * @LENS_TPC_ORDER_PUBLISHED:	yes; or neither fuses nor counts are published
+ * @LENS_TPC_ORDER_ASSUMED:	assumed; where TPCs are only counted, the order of
+ *				lens_gpc_read_counts() is
  * @LENS_TPC_ORDER_WRONG:	no: such a chip was observed to number them differently
  *
  * That function counts enabled TPCs, GPC by GPC (RTAS'23, Fig. 5).
@@ -179,6 +180,7 @@ enum lens_tpc_order {
  * @engines:		greatest number of devices; LENS_PTOP_*_DEVICES
  * @fuse_gpc:		BAR0 offset, set bit: GPC disabled; 0: not published
  * @fuse_tpc_gpc:	BAR0 offset, + 4 * physical GPC, set bit: TPC disabled
+ * @has_gpc_counts:	FECS_FS and GPC_FS are read, since no fuses are published
  * @tpc_order:		is the order of logical TPCs known?
  * @cwd:		the hardware's own order of TPCs
  * @has_num_ces:	PTOP_SCAL_NUM_CES exists; else the device table's copy engines are counted
@@ -213,6 +215,7 @@ struct lens_chip {
 
 	u32 fuse_gpc;
 	u32 fuse_tpc_gpc;
+	bool has_gpc_counts;
 	enum lens_tpc_order tpc_order;
 	struct lens_cwd_layout cwd;
 	bool has_num_ces;

@@ -181,6 +181,31 @@ int lens_channel_set_preemption(struct lens_gpu *gpu, const struct lens_ref *ref
  */
 u32 lens_gpc_count_tpcs(const struct lens_topology *t, u32 gpc, u32 *first);
 
+/**
+ * lens_gpc_has_counts() - are GPCs and TPCs known by number only?
+ * @gpu:	GPU with its topology
+ *
+ * Pure.
+ *
+ * Return: true where no fuses are published and lens_gpc_read_counts() reads the numbers.
+ */
+bool lens_gpc_has_counts(const struct lens_gpu *gpu);
+
+/**
+ * lens_gpc_read_counts() - read the number of GPCs, and of the TPCs of each
+ * @gpu:	GPU with its topology
+ * @places:	filled; tpcs is 0 after an error. The order of TPCs is assumed: by turns over the
+ *		logical GPCs
+ *
+ * The registers are the graphics engine's. They are read only while PMC_ENABLE enables it: a
+ * failed read is an error of the priv ring, which interrupts the GPU's driver.
+ *
+ * Return: 0; -EOPNOTSUPP, lens_gpc_has_counts() is false; -ENODATA, the graphics engine is not
+ * enabled, as before a driver ran; errors of lens_rd32(); -EIO also where a number is 0 or
+ * greater than the chip's.
+ */
+int lens_gpc_read_counts(struct lens_gpu *gpu, struct lens_tpc_places *places);
+
 /* -- cwd.c: the hardware's own order of TPCs -- */
 
 /**

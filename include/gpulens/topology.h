@@ -84,13 +84,15 @@ struct lens_ce_map {
 };
 
 /**
- * struct lens_tpc_places - the hardware's own order of TPCs
+ * struct lens_tpc_places - TPCs by logical GPC
  * @tpcs:	number of TPCs; 0: not read
+ * @counted:	the hardware only counts them, and their order is assumed; else the hardware's own
  * @gpc:	of each TPC, in the order of %smid: the driver's logical GPC
  * @tpc:	of each TPC: its number within that GPC
  */
 struct lens_tpc_places {
 	u32 tpcs;
+	bool counted;
 	u8 gpc[4 * LENS_MAX_CWD_WORDS];
 	u8 tpc[4 * LENS_MAX_CWD_WORDS];
 };

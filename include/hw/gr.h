@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The compute work distributor's (CWD) table of TPCs, which a driver fills when it sets up the
- * graphics engine.
+ * The graphics engine: the compute work distributor's (CWD) table of TPCs, which a driver fills
+ * when it sets up that engine, and the numbers of GPCs and TPCs that are left after floorsweeping.
  *
  * Notation is NVIDIA's own: registers are BAR0 byte offsets (or offsets in
  * the structure named), fields are `hi:lo` bit ranges, the access code of the
@@ -29,5 +29,15 @@
 #define NV_PGRAPH_PRI_CWD_GH100_GPC_TPC_ID(i)                   (0x00405000+(i)*0x4)
 #define NV_PGRAPH_PRI_CWD_GH100_SM_ID(i)                        (0x00405100+(i)*0x4)
 #define NV_PGRAPH_PRI_CWD_GH100__SIZE_1                         24
+
+/*
+ * @hand linux-nvgpu include/nvgpu/hw/gk20a/hw_gr_gk20a.h, gm20b: gr_fecs_fs_r, gr_gpc0_fs_gpc_r;
+ * stride: hw_proj_gk20a.h proj_gpc_stride_v. nouveau engine/gr/gf100.c gf100_gr_oneinit reads both
+ * on every chip from GF100 on. i is the logical GPC.
+ */
+#define NV_PGRAPH_PRI_FECS_FS                                   0x00409604
+#define NV_PGRAPH_PRI_FECS_FS_NUM_AVAILABLE_GPCS                4:0
+#define NV_PGRAPH_PRI_GPC_FS(i)                                 (0x00502608+(i)*0x8000)
+#define NV_PGRAPH_PRI_GPC_FS_NUM_AVAILABLE_TPCS                 4:0
 
 #endif /* _LENS_HW_GR_H_ */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Chip identification: PMC boot registers.
+ * PMC: chip identification, and which engines are enabled.
  *
  * Notation is NVIDIA's own: registers are BAR0 byte offsets (or offsets in
  * the structure named), fields are `hi:lo` bit ranges, the access code of the
@@ -18,5 +18,13 @@
 #define NV_PMC_BOOT_0_IMPLEMENTATION                            23:20	/* R--VF */
 #define NV_PMC_BOOT_0_ARCHITECTURE_0                            28:24	/* R--VF */
 #define NV_PMC_BOOT_42                                          0x00000A00	/* R--4R */
+
+/*
+ * @source open-gpu-doc gk104-disable-graphics-power-gating/gk104-disable-graphics-power-gating.txt
+ * For GM10x the same: open-gpu-kernel-modules maxwell/gm107/dev_boot.h; for GK20A linux-nvgpu
+ * hw_mc_gk20a.h mc_enable_pgraph_enabled_f.
+ */
+#define NV_PMC_ENABLE                                           0x00000200	/* RW-4R */
+#define NV_PMC_ENABLE_PGRAPH                                    12:12	/* RWIVF */
 
 #endif /* _LENS_HW_PMC_H_ */

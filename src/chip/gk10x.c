@@ -5,11 +5,11 @@
  * physical ones (COPY0 .. COPY2) without a map. GK104 itself knows no TSG headers.
  *
  * NVIDIA publishes little; floorsweeping fuses, the size of GPU memory and the
- * context image are not published, so that gpc_mask, tpc_map, local_memory and the
- * preemption modes answer EOPNOTSUPP.
+ * context image are not published, so that gpc_mask, local_memory and the preemption
+ * modes answer EOPNOTSUPP. tpc_map has the counts of the graphics engine (gpc.c).
  *
  * Sources: linux-nvgpu hw_fifo_gk20a.h, hw_ccsr_gk20a.h, hw_ram_gk20a.h,
- * hw_top_gk20a.h; envytools rnndb/fifo/gf100_pfifo.xml (7 runlists, 3 PBDMAs);
+ * hw_top_gk20a.h, hw_gr_gk20a.h; envytools rnndb/fifo/gf100_pfifo.xml (7 runlists, 3 PBDMAs);
  * nouveau engine/fifo/gk104.c, gk208.c (numbers of channels), engine/device/base.c
  * (chip ids, but GK210's: BOOT_0 0x0f22d0a1 of a Tesla K80; no driver names it);
  * page tables: open-gpu-kernel-modules maxwell/gm107/dev_mmu.h.
@@ -34,4 +34,5 @@ const struct lens_chip lens_chip_gk10x = {
 	.name = "GK10x",
 	.arch = "Kepler",
 	.ids = gk10x_ids,
+	.assumed = "logical TPC order",
 };

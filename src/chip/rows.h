@@ -37,6 +37,8 @@
 	.host = &lens_host_pfifo,						\
 	.read_devices = lens_ptop_v1_read,					\
 	.engines = LENS_PTOP_V1_DEVICES,					\
+	.has_gpc_counts = true,							\
+	.tpc_order = LENS_TPC_ORDER_ASSUMED,					\
 	.window = { NV_PBUS_BAR0_WINDOW, DRF_MASK(NV_PBUS_BAR0_WINDOW_BASE) },	\
 	.mmu = lens_mmu_select_gk104,						\
 	.bar_block = lens_bar_read_block_pbus,					\
@@ -52,6 +54,8 @@
 	.pbdmas = 0,		/* CFG0 */					\
 	.fuse_gpc = NV_FUSE_STATUS_OPT_GPC,					\
 	.fuse_tpc_gpc = NV_FUSE_STATUS_OPT_TPC_GPC(0),				\
+	.has_gpc_counts = false,						\
+	.tpc_order = LENS_TPC_ORDER_PUBLISHED,					\
 	.cwd = {								\
 		.gpc_tpc_id = NV_PGRAPH_PRI_CWD_GPC_TPC_ID(0),			\
 		.sm_id = NV_PGRAPH_PRI_CWD_SM_ID(0),				\

@@ -49,6 +49,14 @@ def test_numbers_that_are_not_those_of_masks_are_refused(program: str) -> None:
     assert done.stderr.splitlines()[0] == f"gpulens-partition: 0000:01:00.0: {OTHER_NUMBERS}"
 
 
+def test_no_mask_is_made_of_counts(program: str) -> None:
+    """GK110, whose TPCs are only counted, by logical GPC. Seen failing when the counts were taken for the hardware's
+    table."""
+    done = run_program(program, GPULENS_SOURCE=str(image("gk110")))
+    assert not re.search(r"^(gpcs|ext) 0$", done.stdout, re.MULTILINE)
+    assert "its TPCs are only counted, by logical GPC, and their order is assumed" in done.stderr
+
+
 def test_a_program_for_libsmctrl_needs_no_privilege(program: str, tmp_path: pathlib.Path) -> None:
     """An ordinary process, with a folder mounted over /proc: GPCs of 5 and 4 TPCs from /proc/gpu0/topology and tpc_map,
     though snapshot cannot be opened. Seen failing (EACCES of the snapshot) when only snapshot was read."""

@@ -29,6 +29,8 @@ void format_topology(bool large)
 	lens_format_chip(&text, &gpu.gpu, "0000:01:00.0", known ? &r : nullptr);
 	lens_format_device_info(&text, &gpu.gpu);
 	lens_format_copy_topology(&text, &gpu.gpu, &gpu.gpu.topo.ce);
+	if (!lens_gpc_read_counts(&gpu.gpu, &places))
+		lens_format_tpc_map(&text, &gpu.gpu, &places);
 	if (large || topo.num_gpcs * topo.num_tpc_per_gpc <= MOST_TPCS)
 		lens_format_tpc_map(&text, &gpu.gpu, lens_cwd_read_places(&gpu.gpu, &places) ? nullptr : &places);
 }

@@ -101,6 +101,10 @@ void ask_everything(lens_gpu *gpu, std::mt19937_64 &rng)
 	int cwd_err = lens_cwd_read_places(gpu, &places);
 	EXPECT_TRUE(cwd_err == -ENODATA || is_known(cwd_err)) << cwd_err; // -ENODATA: not a table of this GPU's TPCs
 	lens_format_tpc_map(&t, gpu, &places);
+	int counts_err = lens_gpc_read_counts(gpu, &places);
+	EXPECT_TRUE(counts_err == -ENODATA || is_known(counts_err))
+		<< counts_err; // -ENODATA: the engine is not enabled
+	lens_format_tpc_map(&t, gpu, &places);
 	EXPECT_EQ(t.err, 0);
 	lens_text_free(&t);
 	u32 n = gpu->topo.n_runlists;

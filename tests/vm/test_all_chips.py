@@ -118,7 +118,8 @@ def test_every_runlist_can_be_read_and_has_its_channels(seen: Seen) -> None:
 
 
 def test_unit_counts(seen: Seen) -> None:
-    """num_gpcs and num_tpc_per_gpc; where fuses are published, tpc_map has a line for each enabled GPC."""
+    """num_gpcs and num_tpc_per_gpc; where fuses are published or TPCs counted, tpc_map has a line for each enabled
+    GPC."""
     gpcs, tpcs = seen.chip.units
     assert seen.read("num_gpcs") == f"{gpcs:#x}\n"
     assert seen.read("num_tpc_per_gpc") == f"{tpcs:#x}\n"
@@ -126,6 +127,55 @@ def test_unit_counts(seen: Seen) -> None:
         swept = 1 if seen.chip.name == "GA100" else 0  # an A100 has 7 of 8 GPCs
         lines = [line for line in seen.read("tpc_map").splitlines() if not line.startswith("!")]
         assert len(lines) == gpcs - swept
+
+
+COUNTED = [index for index, chip in enumerate(GENERATIONS) if chip.counted]
+COUNTS = "! counted by the hardware (FECS_FS, GPC_FS): GPCs are logical; order assumed, by turns over the GPCs"
+
+
+@pytest.mark.parametrize("index", COUNTED, ids=[GENERATIONS[index].name for index in COUNTED])
+def test_tpcs_are_counted_where_no_fuses_are_published(every: Guest,  # pylint: disable=redefined-outer-name
+                                                       index: int) -> None:
+    """tpc_map of Kepler and the first Maxwell: as many TPCs in each logical GPC as FECS_FS and GPC_FS count, numbered
+    by turns (nouveau gf100_gr_oneinit_sm_id). Seen failing with the TPCs numbered GPC by GPC."""
+    seen = Seen(every, GENERATIONS[index], index)
+    first, *lines = seen.read("tpc_map").splitlines()
+    assert first == COUNTS
+    masks = [int(line.removeprefix(f"gpc {gpc}: "), 16) for gpc, line in enumerate(lines)]
+    assert tuple(mask.bit_count() for mask in masks) == seen.chip.counted
+    assert masks == {"GK104": [0x11, 0x22, 0x44, 0x88], "GM107": [0x1F],
+                     "GK110": [0x421, 0x842, 0x1084, 0x108, 0x2210]}[seen.chip.name]
+
+
+@pytest.mark.parametrize("index", COUNTED, ids=[GENERATIONS[index].name for index in COUNTED])
+def test_counts_need_an_enabled_graphics_engine(every: Guest,  # pylint: disable=redefined-outer-name
+                                                tmp_path: pathlib.Path, index: int) -> None:
+    """ENODATA while PMC_ENABLE (0x200) has PGRAPH (bit 12) off, and the engine's registers are not read; EIO for a
+    bad-read code and for counts that the chip cannot have. The image is written in any case. Seen failing without the
+    look at PMC_ENABLE, and without the limits."""
+    seen = Seen(every, GENERATIONS[index], index)
+    emu = every.emu[index]
+    try:
+        emu.cmd({"cmd": "reg-poke", "off": 0x200, "value": 0xF833A1FF})
+        emu.cmd({"cmd": "log", "on": True})
+        assert seen.answers(["tpc_map", "gpc_mask"]) == {"tpc_map": "ENODATA", "gpc_mask": "EOPNOTSUPP"}
+        read = {access["off"] for access in emu.cmd({"cmd": "log-read"})["accesses"]}
+        emu.cmd({"cmd": "log", "on": False})
+        assert 0x200 in read and not {0x409604, 0x502608} & read
+        (tmp_path / "image").write_text(seen.read("image"))
+        done = run_tool(tmp_path / "image", "proc", "tpc_map")
+        assert done.returncode == 1 and "the graphics engine was not enabled" in done.stderr
+    finally:
+        emu.cmd({"cmd": "log", "on": False})
+        emu.cmd({"cmd": "reg-poke", "off": 0x200, "value": 0xFFFFFFFF})
+    gpcs, tpcs = seen.chip.units
+    for off, value in ((0x409604, 0xBADF1201), (0x502608, 0xBADF2300), (0x409604, 0), (0x409604, gpcs + 1),
+                       (0x502608, 0), (0x502608, tpcs + 1)):
+        emu.cmd({"cmd": "fault", "kind": "bad-read", "off": off, "value": value})
+        answer = seen.answers(["tpc_map"])
+        emu.cmd({"cmd": "fault", "kind": "none"})
+        assert answer == {"tpc_map": "EIO"}, f"{off:#x} {value:#x}"
+    assert seen.read("tpc_map").startswith(COUNTS)
 
 
 def test_what_no_source_publishes_is_not_supported(seen: Seen) -> None:

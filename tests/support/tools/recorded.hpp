@@ -67,7 +67,10 @@ public:
 		lens_text t{};
 		lens_tpc_places places{};
 
-		lens_cwd_read_places(chip.gpu.get(), &places);
+		if (lens_gpc_has_counts(chip.gpu.get()))
+			lens_gpc_read_counts(chip.gpu.get(), &places);
+		else
+			lens_cwd_read_places(chip.gpu.get(), &places);
 		lens_format_tpc_map(&t, chip.gpu.get(), &places);
 		return take(t);
 	}
@@ -101,7 +104,7 @@ public:
 	}
 
 	// The text of /proc/gpuX/image now, through the recorder: identification, topology, all runlists with contexts,
-	// engines, the order of TPCs, and bars, which come first in the text.
+	// engines, the counts and the order of TPCs, and bars, which come first in the text.
 	std::string image_text()
 	{
 		Recording rec;
@@ -117,6 +120,8 @@ public:
 			lens_engine_status status;
 			lens_engine_read(gpu.get(), &gpu->topo.engines[i], &status);
 		}
+		lens_tpc_places places;
+		lens_gpc_read_counts(gpu.get(), &places);
 		const lens_cwd_layout &cwd = gpu->chip->cwd;
 		int cwd_err = 0;
 		u32 word;

@@ -11,19 +11,21 @@ from lib.chips import CHIPS
 
 FOLDER = pathlib.Path(__file__).resolve().parents[1] / "generations"
 FUSES = ("gpc_mask", "tpc_map")
-# The files that give EOPNOTSUPP, by the part of the topology whose registers no public source gives.
+# The files that give EOPNOTSUPP, by the part of the topology whose registers no public source gives. Where TPCs are
+# counted, tpc_map is not one of them.
 SILENT = {"fuses": FUSES, "copy": ("pce_map", "copy_topology"), "memory": ("local_memory",)}
 
 
 class Generation(NamedTuple):
     """One chip. engines: RUNLIST:NAMES, "-" for no runlist; units: GPCs, TPCs in each; silent: files that give
-    EOPNOTSUPP."""
+    EOPNOTSUPP; counted: the TPCs of each logical GPC, where the hardware only counts them."""
     name: str
     boot0: int
     engines: str
     units: tuple[int, int]
     silent: tuple[str, ...]
     bare: bool  # its demo has channel 30, which is in no TSG
+    counted: tuple[int, ...]
     platform: Optional[str]  # a Tegra: the name of its platform device
 
     @property
@@ -59,10 +61,12 @@ def read_literals() -> dict[str, dict[str, Any]]:
 
 
 def _make_chip(profile: str, literals: dict[str, Any]) -> Generation:
+    counted = tuple(literals.get("counted_tpcs", ()))
+    silent: tuple[str, ...] = sum((SILENT[part] for part in literals["unpublished"]), ())
     return Generation(name=profile.upper(), boot0=int(literals["boot0"], 16), engines=" ".join(literals["engines"]),
                       units=(literals["units"]["gpcs"], literals["units"]["tpcs_per_gpc"]),
-                      silent=sum((SILENT[part] for part in literals["unpublished"]), ()),
-                      bare=literals.get("bare_channel", False), platform=literals.get("platform"))
+                      silent=tuple(name for name in silent if not (counted and name == "tpc_map")),
+                      bare=literals.get("bare_channel", False), counted=counted, platform=literals.get("platform"))
 
 
 def _read_chips() -> tuple[Generation, ...]:

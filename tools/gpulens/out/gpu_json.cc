@@ -302,6 +302,9 @@ json gpcs_json(const Gpu &gpu)
 	j["hardware_gpcs"] = gpu.hardware_gpcs.empty() ? json(nullptr) : json::array();
 	for (const HardwareGpc &g : gpu.hardware_gpcs)
 		j["hardware_gpcs"].push_back({{"logical_gpc", g.logical}, {"tpcs", g.tpcs}});
+	j["counted_gpcs"] = gpu.counted_gpcs.empty() ? json(nullptr) : json::array();
+	for (const HardwareGpc &g : gpu.counted_gpcs)
+		j["counted_gpcs"].push_back({{"logical_gpc", g.logical}, {"tpcs", g.tpcs.size()}});
 	j["sms"] = gpu.sms.empty() ? json(nullptr) : json::array();
 	for (const Sm &s : gpu.sms)
 		j["sms"].push_back({{"sm", s.id},

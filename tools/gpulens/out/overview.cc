@@ -89,13 +89,18 @@ std::string describe_units(const Gpu &gpu)
 {
 	std::vector<std::string> parts;
 	u32 tpcs = 0;
+	size_t counted = 0;
 
 	for (const Gpc &g : gpu.gpcs)
 		tpcs += g.tpcs;
+	for (const HardwareGpc &g : gpu.counted_gpcs)
+		counted += g.tpcs.size();
 	if (gpu.chip.memory_bytes)
 		parts.push_back(format_bytes(gpu.chip.memory_bytes));
 	if (gpu.has_gpcs)
 		parts.push_back(fmt::format("{} GPCs, {} TPCs", gpu.gpcs.size(), tpcs));
+	else if (!gpu.counted_gpcs.empty())
+		parts.push_back(fmt::format("{} GPCs, {} TPCs (counted)", gpu.counted_gpcs.size(), counted));
 	if (gpu.has_copy)
 		parts.push_back(fmt::format("{} copy engines", gpu.copies().size()));
 	return fmt::format("{}", fmt::join(parts, ", "));

@@ -125,6 +125,25 @@ std::string hardware_gpcs_text(const Gpu &gpu, const Style &style)
 	       '\n' + t.str(style);
 }
 
+// The hardware's counts of TPCs, where no fuses are published.
+std::string counted_gpcs_text(const Gpu &gpu, const Style &style)
+{
+	Table t({"Logical GPC", "TPCs", "<TPCs by turns (assumed)"});
+	size_t tpcs = 0;
+
+	if (gpu.counted_gpcs.empty())
+		return "";
+	for (const HardwareGpc &g : gpu.counted_gpcs) {
+		t.add({std::to_string(g.logical), std::to_string(g.tpcs.size()), format_ranges(g.tpcs)});
+		tpcs += g.tpcs.size();
+	}
+	return wrap_text(fmt::format("{} of {} GPCs, {} of {} TPCs, as the hardware counts them (FECS_FS, GPC_FS); "
+				     "GPCs are logical ones, and that their TPCs are numbered by turns is assumed:",
+				     gpu.counted_gpcs.size(), gpu.num_gpcs, tpcs, gpu.num_gpcs * gpu.num_tpc_per_gpc),
+			 style.width, "  ") +
+	       '\n' + t.str(style);
+}
+
 std::string runlist_text(const Gpu &gpu, const Runlist &rl, const Style &style)
 {
 	std::string out = style.paint(Ink::Bold, fmt::format("runlist {}", rl.id)) +
@@ -305,7 +324,7 @@ std::string gpcs_text(const Gpu &gpu, const Style &style)
 	u32 tpcs = 0;
 
 	if (!gpu.has_gpcs)
-		return out + sms_text(gpu, style);
+		return out + counted_gpcs_text(gpu, style) + sms_text(gpu, style);
 	for (const Gpc &g : gpu.gpcs) {
 		t.add({std::to_string(g.id), std::to_string(g.tpcs),
 		       g.tpcs && g.first_tpc ? fmt::format("{}-{}", *g.first_tpc, *g.first_tpc + g.tpcs - 1) : "-",

@@ -136,6 +136,17 @@ std::vector<const Channel *> Runlist::channels() const
 	return all;
 }
 
+void Gpu::set_counted_gpcs(std::vector<HardwareGpc> gpcs)
+{
+	counted_gpcs = std::move(gpcs);
+	if (counted_gpcs.empty())
+		return;
+	for (Failure &f : gpc_failures)
+		if (f.err == -EOPNOTSUPP)
+			f.reason = "only counted, by logical GPC: which physical ones are enabled is not published for "
+				   "this chip";
+}
+
 bool Gpu::numbers_tpcs() const
 {
 	return std::any_of(gpcs.begin(), gpcs.end(), [](const Gpc &g) { return g.tpcs && g.first_tpc; });

@@ -138,7 +138,7 @@ struct Sm {
 	int ugpu = LENS_NONE;         // the half of the L2 cache that is next to it; LENS_NONE: not reported
 };
 
-// The TPCs of a GPC by the hardware's own table (CWD_GPC_TPC_ID), which a driver has filled.
+// The TPCs of a GPC by the hardware's own table (CWD_GPC_TPC_ID), which a driver has filled, or by its counts.
 struct HardwareGpc {
 	u32 logical = 0;       // the driver's number of this GPC
 	std::vector<u32> tpcs; // in the order of %smid, ascending
@@ -178,6 +178,7 @@ struct Gpu {
 	u32 gpc_mask = 0;                                    // set bit: disabled
 	std::vector<Gpc> gpcs;
 	std::vector<HardwareGpc> hardware_gpcs; // empty: the table could not be read, as without a context on the GPU
+	std::vector<HardwareGpc> counted_gpcs;  // where no fuses are published: counts; the order of TPCs is assumed
 	std::vector<Sm> sms;                    // by id; empty: unknown
 	u32 pce_map = 0;                        // set bit: present
 	std::map<u32, int> lce_for_pce;         // LENS_NONE: serves no LCE
@@ -191,6 +192,8 @@ struct Gpu {
 	std::vector<Failure> chip_failures, engine_failures, gpc_failures, copy_failures, runlist_failures,
 		channel_failures;
 
+	// Sets counted_gpcs, and says in gpc_failures what the counts leave open.
+	void set_counted_gpcs(std::vector<HardwareGpc> gpcs);
 	// Returns whether any GPC has logical TPC numbers (see tpc_order).
 	bool numbers_tpcs() const;
 	const Runlist *runlist(u32 id) const;

@@ -82,6 +82,12 @@ GpcMap gpc_map(const Gpu &gpu)
 		return map_of_sms(gpu);
 	if (!gpu.hardware_gpcs.empty())
 		return map_of_hardware(gpu);
+	if (!numbered && !gpu.counted_gpcs.empty())
+		throw Error(
+			Error::Source,
+			gpu.name() +
+				": its TPCs are only counted, by logical GPC, and their order is assumed, so no mask "
+				"is made of them; use --tpcs to plan without them");
 	if (!numbered)
 		throw Error(Error::Source,
 			    gpu.name() + ": its GPCs and TPCs are unknown; use --tpcs to plan without them");

@@ -37,7 +37,7 @@ struct GpcMap {
 
 // Returns the map of a GPU. TPCs are numbered in the order of the %smid of their first SM if the driver reports the SMs, or
 // the hardware's table of TPCs could be read; otherwise GPC by GPC. GPCs of the hardware's table have the driver's numbers.
-// Throws Error (Source) if the GPU's GPCs are not known.
+// Throws Error (Source) if the GPU's GPCs are not known, or TPCs are only counted (counted_gpcs).
 GpcMap gpc_map(const Gpu &gpu);
 
 // Returns the numbers of the GPCs that have a TPC in the mask, in the order of the map.

@@ -162,10 +162,29 @@ std::optional<Decoder::EngineStatus> Decoder::engine(const lens_engine &engine)
 	return s;
 }
 
+lens_tpc_places Decoder::counted_places(std::vector<Failure> &failures)
+{
+	lens_tpc_places places{};
+	Failure f{{Part::Gpcs}, 0, {}};
+
+	replay_.take_missing();
+	f.err = lens_gpc_read_counts(gpu_.get(), &places);
+	f.missing = replay_.take_missing();
+	if (!f.err && f.missing.empty())
+		return places;
+	if (f.err == -ENODATA)
+		f.reason = "the graphics engine was not enabled (NV_PMC_ENABLE), as before a driver runs";
+	failures.push_back(std::move(f));
+	return {};
+}
+
 lens_tpc_places Decoder::tpc_places()
 {
 	lens_tpc_places places{};
+	std::vector<Failure> ignored;
 
+	if (has_counts())
+		return counted_places(ignored);
 	replay_.take_missing();
 	bool read = has_topology() && !lens_cwd_read_places(gpu_.get(), &places);
 	if (!replay_.take_missing().empty() || !read)

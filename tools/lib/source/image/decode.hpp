@@ -61,8 +61,13 @@ public:
 
 	// Decodes what was on an engine; nothing if the image lacks the registers.
 	std::optional<EngineStatus> engine(const lens_engine &engine);
-	// Decodes the hardware's own order of TPCs; without TPCs if the image lacks it, or no context was active.
+	// Decodes the hardware's own order of TPCs, or its counts of them; without TPCs if the image lacks them, or no context
+	// was active.
 	lens_tpc_places tpc_places();
+	// Returns whether GPCs and TPCs are only counted, and by logical GPC.
+	bool has_counts() const { return has_topology() && lens_gpc_has_counts(gpu_.get()); }
+	// Decodes the counts; without TPCs, and with the failure, if that is impossible.
+	lens_tpc_places counted_places(std::vector<Failure> &failures);
 	// Reads a word of CWD_GPC_TPC_ID or CWD_SM_ID (lens_cwd_layout); nothing, with the failure, if it cannot be read.
 	std::optional<u32> cwd_word(u32 reg, u32 i, std::vector<Failure> &failures);
 	// Decodes BAR1 and BAR2; nullptr, with the failures, if that is impossible.

@@ -166,14 +166,20 @@ void add_units(Gpu &result, const lens_gpu &gpu)
 
 void add_hardware_gpcs(Gpu &gpu, const lens_tpc_places &places)
 {
+	std::vector<HardwareGpc> gpcs;
+
 	for (u32 logical = 0; logical < LENS_CWD_GPCS; logical++) {
 		HardwareGpc gpc{.logical = logical, .tpcs{}};
 		for (u32 tpc = 0; tpc < places.tpcs; tpc++)
 			if (places.gpc[tpc] == logical)
 				gpc.tpcs.push_back(tpc);
 		if (!gpc.tpcs.empty())
-			gpu.hardware_gpcs.push_back(std::move(gpc));
+			gpcs.push_back(std::move(gpc));
 	}
+	if (places.counted)
+		gpu.set_counted_gpcs(std::move(gpcs));
+	else
+		gpu.hardware_gpcs = std::move(gpcs);
 }
 
 // Returns nothing if the image lacks the registers: older modules did not record them.

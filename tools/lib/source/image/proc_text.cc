@@ -143,9 +143,10 @@ void Files::show_runlist(u32 id)
 
 void Files::show_tpc_map()
 {
-	lens_tpc_places places = d_.tpc_places();
+	lens_tpc_places places = d_.has_counts() ? d_.counted_places(failures_) : d_.tpc_places();
 
-	lens_format_tpc_map(t_, &d_.gpu(), &places);
+	if (failures_.empty())
+		lens_format_tpc_map(t_, &d_.gpu(), &places);
 }
 
 // A word of the hardware's table of TPCs.
@@ -211,7 +212,8 @@ void Files::show(const std::string &name)
 		if (d_.has_topology() && !topo().ce_err)
 			lens_format_copy_topology(t_, &d_.gpu(), &topo().ce);
 	} else if (name == "tpc_map") {
-		failures_ = d_.gpc_failures();
+		if (!d_.has_counts())
+			failures_ = d_.gpc_failures();
 		if (failures_.empty())
 			show_tpc_map();
 	} else if (name == "local_memory") {

@@ -76,7 +76,7 @@ std::vector<Gpu> ModuleSource::gpus(const std::vector<unsigned> &numbers) const
 
 	for (unsigned x : numbers.empty() ? proc_gpus(proc_) : numbers) {
 		list.push_back(load_permitted(proc_, x));
-		list.back().hardware_gpcs = load_hardware_gpcs(proc_, x);
+		load_hardware_gpcs(proc_, x, list.back());
 	}
 	return list;
 }

@@ -300,22 +300,30 @@ Gpu load_permitted(const std::string &proc, unsigned index)
 	return from_bytes(bytes, path);
 }
 
-std::vector<HardwareGpc> load_hardware_gpcs(const std::string &proc, unsigned index)
+void load_hardware_gpcs(const std::string &proc, unsigned index, Gpu &gpu)
 {
 	std::vector<HardwareGpc> gpcs;
 	std::string text, line;
 
-	if (read_path(fmt::format("{}/gpu{}/tpc_map", proc, index), text) || !text.starts_with("! from the hardware"))
-		return {};
+	if (read_path(fmt::format("{}/gpu{}/tpc_map", proc, index), text))
+		return;
+	bool counted = text.starts_with("! counted by the hardware");
+	if (!counted && !text.starts_with("! from the hardware"))
+		return;
 	std::istringstream lines(text);
 	std::getline(lines, line);
 	while (std::getline(lines, line)) {
 		std::optional<HardwareGpc> gpc = parse_tpc_line(line);
 		if (!gpc)
-			return {};
+			return;
 		gpcs.push_back(std::move(*gpc));
 	}
-	return are_all_tpcs(gpcs) ? gpcs : std::vector<HardwareGpc>();
+	if (!are_all_tpcs(gpcs))
+		return;
+	if (counted)
+		gpu.set_counted_gpcs(std::move(gpcs));
+	else
+		gpu.hardware_gpcs = std::move(gpcs);
 }
 
 } // namespace tool

@@ -19,8 +19,9 @@ unsigned only_gpu(const std::string &proc, const std::vector<unsigned> &named);
 Gpu load_live(const std::string &proc, unsigned index);
 // Loads /proc/gpuX/snapshot, or without the privilege /proc/gpuX/topology, whose runlists are unknown (a failure).
 Gpu load_permitted(const std::string &proc, unsigned index);
-// Reads the hardware's own order of TPCs from /proc/gpuX/tpc_map; empty if the module could not read it, or is older.
-std::vector<HardwareGpc> load_hardware_gpcs(const std::string &proc, unsigned index);
+// Reads the hardware's own order of TPCs, or its counts of them, from /proc/gpuX/tpc_map into hardware_gpcs or
+// counted_gpcs; neither if the module could not read it, or is older.
+void load_hardware_gpcs(const std::string &proc, unsigned index, Gpu &gpu);
 // Reads a file of /proc/gpuX. Throws Error.
 std::string read_proc(const std::string &path);
 // Writes a text to a file of /proc/gpuX with one system call. Returns 0 or an errno.
