@@ -5,14 +5,18 @@ loaded machine changes nothing: a look of the scheduler takes the GPU about half
 
 import functools
 import json
+import os
+import random
+import time
 from collections.abc import Iterator
-from typing import Any, Optional
+from typing import Any, NamedTuple, Optional
 
 import pytest
 
 from lib.guest import Guest
 from support.vm.cards import Card, scenario, wait_until
 from support.vm.chips import chips_for
+from support.vm.delays import read_stolen, read_waits
 from support.vm.formats import read_enabled
 from support.vm.shared import PAIR, SharedGuests
 
@@ -182,4 +186,159 @@ def test_a_gpu_has_one_coordinator_and_it_needs_the_right(card: Card) -> None:
     end_schedule(card, pid)
     status, _ = card.guest.run(f"become -u 65534 -- gpulens -g {card.index} schedule {POLICY} 2>{ERR}")
     assert status == 3 and "CAP_PERFMON" in card.guest.read(ERR)
+    assert all_enabled(card)
+
+
+# A job of 4 ms each so many us arrives on each of the two TSGs.
+EVERY_US = {1: 10_000, 2: 9_000}
+LEFT_S = 0.3  # then a hold counts as left
+# The watchdog's or the coordinator's end to the end of all holds; a stopped coordinator has its lease of 50 ms, too.
+LIMIT_S, LIMIT_STOPPED_S = 0.06, 0.11
+
+
+class Recovery(NamedTuple):
+    """How long it took until everything ran again, by the host's clock, in s. waited: how long of this one of the
+    guest's processors, an emulator or this process was ready to run and got no processor, the one that waited longest.
+    left: it did not end."""
+    kind: str
+    took: float
+    waited: float
+    left: bool = False
+
+
+class Killer:
+    """Starts coordinators on one GPU, kills them, and measures by the emulator's control socket, which disturbs neither
+    them nor the module, when every channel is enabled."""
+
+    def __init__(self, card: Card, seed: int) -> None:
+        self.card, self.chance = card, random.Random(seed)
+        self.found: "list[Recovery]" = []
+        self.kinds: "list[str]" = []  # of the next rounds
+        self.pid = self.watchdog = 0
+
+    def is_held(self) -> bool:
+        """Whether a channel is disabled."""
+        return not all(channel["enabled"] for channel in self.card.emu.cmd({"cmd": "state"})["channels"])
+
+    def read_waits(self) -> "dict[str, int]":
+        """Nanoseconds that each thread has waited for a processor."""
+        return {thread: wait for pid in (*self.card.guest.processes(), os.getpid())
+                for thread, wait in read_waits(pid).items()}
+
+    def pause(self, longest_s: float) -> None:
+        """For a random time."""
+        time.sleep(self.chance.uniform(0, longest_s))
+
+    def start(self) -> None:
+        """A coordinator that holds something, at a random point of what it does."""
+        self.pid = int(self.card.guest.check(f"setsid gpulens -g {self.card.index} schedule {POLICY} >{OUT} 2>>{ERR} "
+                                             "</dev/null & echo $!"))
+        wait_for_event(self.is_held, "nothing is held")
+        self.pause(0.025)
+        self.watchdog = int(self.card.guest.read(f"/proc/{self.pid}/task/{self.pid}/children"))
+
+    def signal(self, command: str) -> None:
+        """Shell text that sends signals."""
+        self.card.guest.check(command)
+
+    def measure(self, kind: str, command: str, may_be_left: bool = False) -> bool:
+        """Sends signals, and waits until everything runs. Returns whether something was left disabled."""
+        before, stolen, start = self.read_waits(), read_stolen(), time.monotonic()
+        self.signal(command)
+        left = False
+        while self.is_held() and not left:
+            left = may_be_left and time.monotonic() > start + LEFT_S
+            assert time.monotonic() < start + 20, f"{kind}: a channel stays disabled"
+        took = time.monotonic() - start
+        waits = [now - before[thread] for thread, now in self.read_waits().items() if thread in before]
+        self.found.append(Recovery(kind, took, (max(waits) + read_stolen() - stolen) / 1e9, left))
+        return left
+
+    def run_round(self) -> None:
+        """One coordinator and its end."""
+        self.start()
+        if not self.kinds:
+            self.kinds = ["kill"] * 4 + ["stop", "kill stopped", "watchdog", "kill, watchdog late", "both"]
+            self.chance.shuffle(self.kinds)
+        kind = self.kinds.pop()
+        if kind == "stop":
+            self.measure(kind, f"kill -STOP {self.pid}")
+            self.pause(0.03)
+            self.signal(f"kill -CONT {self.pid}")
+            self.pause(0.03)
+            kind = "kill"
+        elif kind == "kill stopped":
+            self.signal(f"kill -STOP {self.pid}")
+            self.pause(0.1)
+        elif kind == "kill, watchdog late":
+            self.signal(f"kill -STOP {self.watchdog}")
+            self.pause(0.01)
+            self.signal(f"kill -KILL {self.pid}")
+            self.pause(0.03)
+        if kind == "both":
+            pids = [self.pid, self.watchdog]
+            self.chance.shuffle(pids)
+            gap_us = self.chance.choice([0, self.chance.randrange(12000)])
+            if self.measure(kind, f"kill -KILL {pids[0]}; usleep {gap_us}; kill -KILL {pids[1]}", may_be_left=True):
+                self.card.guest.check(f"gpulens -g {self.card.index} schedule --release 2>>{ERR}")
+        elif kind == "kill, watchdog late":
+            self.measure(kind, f"kill -CONT {self.watchdog}")
+        else:
+            self.measure(kind, f"kill -KILL {self.watchdog if kind == 'watchdog' else self.pid}")
+        wait_for_event(lambda: self.card.guest.run("pidof gpulens gpulens-holds")[0] != 0, "they do not end")
+        assert not self.is_held(), f"{kind}: a channel is disabled after the end of all"
+
+    def summarise(self) -> str:
+        """The rounds by kind."""
+        lines = []
+        for kind in sorted({found.kind for found in self.found}):
+            some = [found for found in self.found if found.kind == kind and not found.left]
+            left = sum(found.left for found in self.found if found.kind == kind)
+            took = sorted(found.took * 1000 for found in some) or [0]
+            lines.append(f"  {kind}: {len(some)} ended, {left} left; ms: median {took[len(took) // 2]:.1f}, longest "
+                         f"{took[-1]:.1f}, without waiting {max([f.took - f.waited for f in some] or [0]) * 1000:.1f}; "
+                         f"{sum(time <= 60 for time in took)} within 60")
+        return "\n".join(lines)
+
+
+def check_jobs(card: Card) -> int:
+    """Jobs have arrived in each period, none is missing, and the words in memory say how many have ended. Returns
+    how many that is."""
+    ended = 0
+    card.emu.cmd({"cmd": "time", "mode": "virtual"})
+    channels = card.emu.cmd({"cmd": "jobs"})["channels"]
+    assert len(channels) == 2
+    for channel in channels:
+        arrived = [job["arrived_ns"] for job in channel["finished"]] + channel["waiting"]
+        every = EVERY_US[channel["id"] - 10] * 1000
+        assert arrived == list(range(arrived[0], arrived[0] + len(arrived) * every, every))
+        assert channel["count"] == len(channel["finished"]) > 0
+        word = {"cmd": "peek", "ap": "sys" if channel["semaphore_target"] else "vid", "addr": channel["semaphore"],
+                "words": 1}
+        assert card.emu.cmd(word)["words"] == [channel["count"]]
+        ended += channel["count"]
+    card.emu.cmd({"cmd": "time", "mode": "real"})
+    return ended
+
+
+def test_random_kills(card: Card) -> None:
+    """A coordinator, its watchdog or both are killed and stopped at random points, while jobs arrive on two TSGs.
+    Everything runs again within 60 ms of the coordinator's end, and no job is lost. Where both are killed, a hold may
+    stay until --release. GPULENS_KILLS: how many rounds on each GPU; GPULENS_SEED repeats a run. Seen failing with a
+    watchdog that waits for 100 ms."""
+    rounds, seed = int(os.environ.get("GPULENS_KILLS", "12")), int(os.environ.get("GPULENS_SEED", "25"))
+    killer, jobs = Killer(card, seed), 0
+    tasks = [{**task, "tsg": card.chip.ref(task["tsg"])} for task in BOTH]
+    card.guest.push(json.dumps({"version": 1, "policy": "fixed-priority", "tasks": tasks}).encode(), POLICY)
+    for first in range(0, rounds, 50):
+        load_programs(card, {tsg: ({"length_us": 4000, "every_us": every}, HOG) for tsg, every in EVERY_US.items()})
+        card.emu.cmd({"cmd": "time", "mode": "real", "access_ns": 1000})
+        for _ in range(min(50, rounds - first)):
+            killer.run_round()
+        jobs += check_jobs(card)
+    print(f"{card.chip.name}: {rounds} rounds, {len(killer.found)} measured, {jobs} jobs ended\n{killer.summarise()}")
+    late = [found for found in killer.found if not found.left and
+            found.took - found.waited > (LIMIT_STOPPED_S if found.kind == "stop" else LIMIT_S)]
+    # A long run has some whose watchdog waits behind several that wait.
+    assert len(late) <= rounds // 100, f"seed {seed}: {late}"
     assert all_enabled(card)

@@ -12,14 +12,14 @@ WAITED = 0.1
 STOLEN = 0.02
 
 
-def read_waited(pid: int) -> int:
-    """Nanoseconds that the threads of a process were runnable and did not run (schedstat, second number; see the
+def read_waits(pid: int) -> "dict[str, int]":
+    """Nanoseconds that each thread of a process was runnable and did not run (schedstat, second number; see the
     kernel's Documentation/scheduler/sched-stats.rst)."""
-    total = 0
+    waits = {}
     for thread in os.listdir(f"/proc/{pid}/task"):
         with open(f"/proc/{pid}/task/{thread}/schedstat", encoding="ascii") as file:
-            total += int(file.read().split()[1])
-    return total
+            waits[thread] = int(file.read().split()[1])
+    return waits
 
 
 def read_stolen() -> int:
@@ -42,7 +42,7 @@ class Delay:
         for guest in Guest.running:
             for pid in guest.processes():
                 try:
-                    waited[pid] = read_waited(pid)
+                    waited[pid] = sum(read_waits(pid).values())
                 except OSError:  # it has ended
                     continue
         return waited
