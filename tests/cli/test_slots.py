@@ -13,6 +13,7 @@ from typing import Iterator
 
 import pytest
 
+from support.program import ROOT
 from support.scheduled import BIN, EXPIRED, HELD_SINCE, Program, make_environment, wait_for, write_results
 
 PROGRAMS: "list[SlotProgram]" = []  # of the present test
@@ -272,6 +273,48 @@ def test_random_deaths(tmp_path: pathlib.Path) -> None:
         assert not rest.stands_still()
         rest.end()
         victim.process.wait(10)
+
+
+def ask_tool(root: pathlib.Path, *words: str) -> str:
+    """What gpulens prints, of the faked driver."""
+    env = {**make_environment(root), "GPULENS_RUNTIME_DIR": str(root / "run")}
+    return subprocess.run([BIN / "gpulens", "--source", "rm", *words], env=env, capture_output=True, text=True,
+                          timeout=60, check=True).stdout
+
+
+def test_slots_are_shown(tmp_path: pathlib.Path) -> None:
+    """In top and export: who has a slot, whose was taken back, who waits, and how often. Not those of the dead, and no
+    lock that nobody uses. Seen failing without the count in give_turn_away(), and with dead processes."""
+    holder = SlotProgram(tmp_path, "--experimental").started()
+    for _ in range(2):
+        urgent = SlotProgram(tmp_path, "--experimental", "--priority", "3").started()
+        urgent.end()
+        wait_for(lambda: not holder.held())
+    urgent = SlotProgram(tmp_path, "--experimental", "--priority", "3").started()
+    waiting = SlotProgram(tmp_path, "--experimental", "--deadline", "1h")
+    wait_for(lambda: "waits" in waiting.text())
+    SlotProgram(tmp_path, "--experimental", slot="another:2").started()
+    (tmp_path / "run/slots-x").write_text("no lock")
+    screen = ask_tool(tmp_path, "top", "--batch", "1", "--delay", "100ms")
+    page = ask_tool(tmp_path, "export", "--prometheus")
+    rows = [re.split(r"  +", row) for row in screen[screen.index("Slot "):].splitlines()]
+    pids = [str(program.process.pid) for program in (urgent, waiting, holder, PROGRAMS[-1])]
+    assert rows[0] == ["Slot", "Slots", "Process", "State", "Order", "Taken back"]
+    assert rows[1] == ["another", "2", pids[3], "has a slot", "-", "0"]
+    assert rows[2] == ["gpu", "1", pids[0], "has a slot", "priority 3", "3"]
+    assert rows[3][:4] == ["gpu", "1", pids[1], "waits"] and rows[3][4].startswith("deadline in 359")
+    assert rows[4] == ["gpu", "1", pids[2], "taken back", "-", "3"] and len(rows) == 5
+    assert 'gpulens_slot_slots{slot="another"} 2\n' in page and 'gpulens_slot_taken_back_total{slot="gpu"} 3\n' in page
+    states = re.findall(r'^gpulens_slot_process{slot="gpu",pid="(\d+)",thread="\d+",state="(\w+)"} 1$', page, re.M)
+    assert states == [(pids[0], "holds"), (pids[1], "waits"), (pids[2], "lent")]
+    document = (ROOT / "docs/export.md").read_text(encoding="utf-8").split("\n## Slots\n")[1]
+    listed = dict(re.findall(r"^\| `(gpulens_slot_\w+)` \| (\w+) \|", document, re.M))
+    assert dict(re.findall(r"^# TYPE (gpulens_slot_\w+) (\w+)$", page, re.M)) == listed and len(listed) == 3
+    for program in PROGRAMS:
+        program.process.kill()
+        program.process.wait()
+    assert "gpulens_slot" not in ask_tool(tmp_path, "export", "--prometheus")
+    assert "Taken back" not in ask_tool(tmp_path, "top", "--batch", "1", "--delay", "100ms")
 
 
 @pytest.mark.parametrize("words, reason", [

@@ -8,6 +8,7 @@
 #include "gpulens/cmd/privileges.hpp"
 #include "gpulens/cmd/schedule_status.hpp"
 #include "gpulens/cmd/signals.hpp"
+#include "gpulens/cmd/slot_status.hpp"
 #include "gpulens/out/metrics.hpp"
 #include "lib/base/errors.hpp"
 #include "lib/base/file.hpp"
@@ -91,6 +92,7 @@ public:
 			if (std::optional<nlohmann::ordered_json> status = read_schedule_status())
 				add_schedule(metrics, *status);
 			add_budgets(metrics);
+			add_slots(metrics);
 		}
 		return metrics.text();
 	}

@@ -4,6 +4,7 @@
 
 #include "gpulens/cmd/control.hpp"
 #include "gpulens/cmd/schedule_status.hpp"
+#include "gpulens/cmd/slot_status.hpp"
 #include "gpulens/cmd/signals.hpp"
 #include "gpulens/top/feed.hpp"
 #include "lib/base/errors.hpp"
@@ -186,7 +187,7 @@ private:
 	{
 		for (const std::unique_ptr<TopFeed> &feed : feeds_)
 			feed->refresh();
-		schedule_ = schedule_status_text();
+		schedule_ = schedule_status_text() + slots_text();
 		update_rows();
 	}
 

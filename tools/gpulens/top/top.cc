@@ -3,6 +3,7 @@
 #include "gpulens/top/top.hpp"
 
 #include "gpulens/cmd/schedule_status.hpp"
+#include "gpulens/cmd/slot_status.hpp"
 #include "gpulens/cmd/signals.hpp"
 #include "gpulens/top/feed.hpp"
 #include "gpulens/top/screen.hpp"
@@ -54,7 +55,7 @@ int run_batch(const TopOptions &options, const TopFeeds &feeds)
 		if (!readable)
 			break;
 		if (!(print_text(i ? "\n" : "") &&
-		      print_text(top_batch_text(parts, {}, options.delay_ns) + schedule_status_text())))
+		      print_text(top_batch_text(parts, {}, options.delay_ns) + schedule_status_text() + slots_text())))
 			return EXIT_PART;
 	}
 	return readable == feeds.size() ? EXIT_DONE : EXIT_PART;

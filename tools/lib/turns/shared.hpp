@@ -18,7 +18,7 @@ namespace tool::turns {
 using Word = std::atomic<u64>;
 static_assert(Word::is_always_lock_free && sizeof(Word) == sizeof(u64));
 
-constexpr u64 MAGIC = 0x32306e727554704cULL; // "LpTurn02": changes with the layout below
+constexpr u64 MAGIC = 0x33306e727554704cULL; // "LpTurn03": changes with the layout below
 constexpr u32 MAX_ENTRIES = 64;              // threads that run or wait in a queue
 constexpr u32 MAX_SLOTS = 64;
 constexpr u32 MAX_CHANGES = 40; // words of an operation
@@ -60,6 +60,7 @@ struct alignas(64) Queue {
 
 struct Counts {
 	Word jobs, waits, overruns, misses, deaths, longest_wait, longest_run; // times: ns
+	Word given_away;                                                       // slots, to one that comes before
 };
 
 struct alignas(64) Task {

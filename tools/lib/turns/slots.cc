@@ -3,19 +3,75 @@
 #include "lib/turns/slots.hpp"
 
 #include "lib/base/errors.hpp"
-#include "lib/turns/turns.hpp"
 
+#include <algorithm>
 #include <cctype>
+#include <cerrno>
+#include <csignal>
+#include <filesystem>
 #include <fmt/format.h>
+#include <optional>
+#include <utility>
 
 namespace tool::turns {
 
 namespace {
 
+constexpr char LOCK_PREFIX[] = "slots-"; // of the files
 constexpr size_t MAX_NAME = 64;
 constexpr int MAX_TRIES = 200; // of a file that other processes replace meanwhile
 
+Rules rules_of(const std::string &name, u32 k)
+{
+	return {.slots = k, .tasks = {{.name = name}}};
+}
+
+// Nothing: it is no lock, or nobody uses it.
+std::optional<LockState> read_lock(const std::string &name)
+{
+	std::string why;
+	std::unique_ptr<TurnFile> file = TurnFile::open_to_read(LOCK_PREFIX + name, rules_of(name, 1), why);
+
+	if (!file)
+		return std::nullopt;
+	const Queue &queue = file->queue(0);
+	LockState lock{.name = name,
+		       .slots = queue.wanted_slots,
+		       .taken_back = file->task(0).counts.given_away,
+		       .members = members(queue)};
+	// Reading removes no dead process; the next one that asks for a slot does.
+	std::erase_if(lock.members,
+		      [](const Member &m) { return kill(static_cast<pid_t>(m.process), 0) && errno == ESRCH; });
+	std::stable_sort(lock.members.begin(), lock.members.end(), [](const Member &a, const Member &b) {
+		return a.running != b.running ? a.running : a.key < b.key;
+	});
+	if (lock.members.empty())
+		return std::nullopt;
+	return lock;
+}
+
 } // namespace
+
+std::vector<LockState> list_locks()
+{
+	std::vector<LockState> locks;
+	std::error_code err;
+
+	for (const auto &entry : std::filesystem::directory_iterator(runtime_folder(), err)) {
+		std::string file = entry.path().filename();
+		if (!file.starts_with(LOCK_PREFIX))
+			continue;
+		try {
+			std::string name = file.substr(sizeof(LOCK_PREFIX) - 1);
+			check_lock_name(name);
+			if (std::optional<LockState> lock = read_lock(name))
+				locks.push_back(std::move(*lock));
+		} catch (const Error &) { // another user's, or damaged
+		}
+	}
+	std::sort(locks.begin(), locks.end(), [](const LockState &a, const LockState &b) { return a.name < b.name; });
+	return locks;
+}
 
 void check_lock_name(const std::string &name)
 {
@@ -40,7 +96,7 @@ std::unique_ptr<TurnFile> open_slots(const std::string &name, u32 k)
 	check_lock_name(name);
 	check_slots(k);
 	for (int i = 0; i < MAX_TRIES; i++) {
-		auto file = TurnFile::open("slots-" + name, {.slots = k, .tasks = {{.name = name}}});
+		auto file = TurnFile::open(LOCK_PREFIX + name, rules_of(name, k));
 		settle(*file, 0);
 		u64 present = file->queue(0).wanted_slots;
 		if (present == k)

@@ -422,6 +422,7 @@ bool give_turn_away(TurnFile &file)
 	changes.set(entry.ran, load_word(entry.ran) + time_since(load_word(entry.granted), now));
 	leave_slot(file, queue, entry, changes);
 	changes.add(queue.waiting, 1);
+	changes.add(file.task(task_of(file, entry)).counts.given_away, 1);
 	changes.set(entry.state, WAITING);
 	changes.make();
 	give_slots(file, queue);
@@ -548,7 +549,8 @@ std::vector<Member> members(const Queue &queue)
 	for (const Entry &entry : queue.entries)
 		if (u64 state = load_word(entry.state); state != FREE)
 			found.push_back({load_word(entry.process), load_word(entry.thread), load_word(entry.task),
-					 load_word(entry.key), state == RUNNING, load_word(entry.revocable) != 0});
+					 load_word(entry.key), state == RUNNING, load_word(entry.revocable) != 0,
+					 state == WAITING && load_word(entry.granted)});
 	return found;
 }
 

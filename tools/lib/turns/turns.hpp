@@ -54,6 +54,7 @@ void settle(TurnFile &file, u64 queue);
 struct Member {
 	u64 process, thread, task, key;
 	bool running, revocable;
+	bool lent; // it gave its slot away, and waits for one again
 };
 std::vector<Member> members(const Queue &queue);
 
