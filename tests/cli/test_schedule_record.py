@@ -11,8 +11,7 @@ import typing
 
 import pytest
 
-from support.protobuf import read_fields
-from support.recordings import make_record
+from support.recordings import Event, make_record, read_tracks
 from support.scheduled import BIN, HELD_SINCE, Coordinator, end_loads, make_environment, start_task, wait_for
 
 POLICY, CHOSEN, NONE_CHOSEN, HELD, RELEASED, BEGAN, ENDED, USED, REFUSED, LOST, END, MISSING = range(1, 13)
@@ -24,35 +23,6 @@ def fixture_loads() -> typing.Iterator[None]:
     """Ends the programs of a test."""
     yield
     end_loads()
-
-
-class Event(typing.NamedTuple):
-    """Of a track."""
-    time: int
-    kind: int
-    name: str
-    notes: "dict[str, int]"
-
-
-def read_tracks(file: pathlib.Path) -> "dict[str, list[Event]]":
-    """The events of each track, by the track's name."""
-    names: "dict[int, str]" = {}
-    tracks: "dict[str, list[Event]]" = {}
-    for _, packet in read_fields(file.read_bytes()):
-        assert isinstance(packet, bytes)
-        fields: "dict[int, typing.Any]" = dict(read_fields(packet))
-        if 60 in fields:
-            track = dict(read_fields(fields[60]))
-            assert isinstance(track[2], bytes) and isinstance(track[1], int)
-            names[track[1]] = track[2].decode()
-        if 11 in fields:
-            event: "dict[int, typing.Any]" = dict(read_fields(fields[11]))
-            notes = [dict(read_fields(value)) for number, value in read_fields(fields[11])
-                     if number == 4 and isinstance(value, bytes)]
-            tracks.setdefault(names[event[11]], []).append(
-                Event(fields[8], event[9], event.get(23, b"").decode(),
-                      {note[10].decode(): note[3] for note in notes if 3 in note}))  # type: ignore[union-attr,misc]
-    return tracks
 
 
 def make_step(step: int, time_ns: int, name: str = "", value: int = 0, task: int = 0) -> bytes:
@@ -76,7 +46,7 @@ def write_report(file: pathlib.Path) -> "tuple[dict[str, list[Event]], str]":
     done = subprocess.run([BIN / "gpulens", "report", file, "-o", trace], capture_output=True, text=True, timeout=60,
                           check=False)
     assert done.returncode == 0, done.stderr
-    return read_tracks(trace), done.stdout
+    return read_tracks(trace.read_bytes()), done.stdout
 
 
 def test_steps_are_tracks(tmp_path: pathlib.Path) -> None:
@@ -136,7 +106,7 @@ def test_a_policy_is_recorded(tmp_path: pathlib.Path) -> None:
                 out, err = recorder.communicate(timeout=30)
                 second.stop()
     assert recorder.returncode == 0, err
-    tracks = read_tracks(trace)
+    tracks = read_tracks(trace.read_bytes())
     names = {name: {event.name for event in events} for name, events in tracks.items()}
     assert names["task a"] >= {"chosen"} and names["task b"] >= {"chosen", "held"}
     assert names["jobs of a"] >= {"job", "deadline"} and "missed" not in names["jobs of b"]

@@ -137,3 +137,32 @@ def read_slices(trace: bytes) -> typing.Dict[typing.Tuple[str, str], typing.List
             reader.take_event(sequence, packet)
     names = reader.tracks
     return {(names[names[uuid][1]][0], names[uuid][0]): times for uuid, times in reader.found.items()}
+
+
+class Event(typing.NamedTuple):
+    """Of a track."""
+    time: int
+    kind: int
+    name: str
+    notes: "dict[str, int]"
+
+
+def read_tracks(trace: bytes) -> "dict[str, list[Event]]":
+    """The events of each track of a Perfetto trace, by the track's name."""
+    names: "dict[int, str]" = {}
+    tracks: "dict[str, list[Event]]" = {}
+    for _, packet in read_fields(trace):
+        assert isinstance(packet, bytes)
+        fields: "dict[int, typing.Any]" = dict(read_fields(packet))
+        if 60 in fields:
+            track = dict(read_fields(fields[60]))
+            assert isinstance(track[2], bytes) and isinstance(track[1], int)
+            names[track[1]] = track[2].decode()
+        if 11 in fields:
+            event: "dict[int, typing.Any]" = dict(read_fields(fields[11]))
+            notes = [dict(read_fields(value)) for number, value in read_fields(fields[11])
+                     if number == 4 and isinstance(value, bytes)]
+            tracks.setdefault(names[event[11]], []).append(
+                Event(fields[8], event[9], event.get(23, b"").decode(),
+                      {note[10].decode(): note[3] for note in notes if 3 in note}))  # type: ignore[union-attr,misc]
+    return tracks
