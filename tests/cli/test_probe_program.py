@@ -5,26 +5,21 @@ barriers, the NULL stream, copies and memory walks, on a GPU that has room for e
 import json
 import os
 import pathlib
-import shutil
 import subprocess
 import typing
 
 import pytest
-from support.program import ROOT, gpulens
+from support.probe_program import NVCC, fake_program
+from support.program import gpulens
 
 Json = typing.Any
-NVCC = shutil.which("nvcc") or shutil.which("nvcc", path="/usr/local/cuda/bin")
 pytestmark = pytest.mark.skipif(not NVCC, reason="no nvcc")
 
 
 @pytest.fixture(name="program", scope="module")
-def _program(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The program with the fake runtime. Its kernels are compiled for one architecture and never run."""
-    file = tmp_path_factory.mktemp("probe") / "program"
-    subprocess.run([str(NVCC), "-O0", "-std=c++17", "-arch=sm_90", "-cudart", "none", "-o", str(file),
-                    str(ROOT / "tools/probe/probe-kernels.cu"), str(ROOT / "tests/support/cuda/fake_runtime.cc")],
-                   check=True, timeout=600)
-    return str(file)
+def _program() -> str:
+    """The program with the fake runtime."""
+    return fake_program()
 
 
 def run_scenario(program: str, folder: pathlib.Path, *benchmarks: Json, **more: Json) -> typing.Dict[str, Json]:

@@ -25,6 +25,11 @@
 //	                                    in the order of launches; WORK: ns, bytes, or width; REPEAT: of a walk its reads
 //	                                    per thread; SHARED: bytes
 //	zero_copy | managed                 optional, after kernel: memory of a walk; otherwise the GPU's
+//	percentage P                        optional, after stream: CUDA_MPS_ACTIVE_THREAD_PERCENTAGE of the process
+//	plugin STREAM RELEASE PRIORITY DATA_SIZE MASK THREADS(3) BLOCKS(3)
+//	                                    instead of kernels of a stream; MASK: 64 bits, in hexadecimal digits
+//	file TEXT, info TEXT, core N, warm_up
+//	                                    after plugin, each on its own line; all but file are optional
 //	copies IN OUT                       optional, after kernel: bytes its stream copies to the GPU before it and back after
 //	end
 // MASK: two numbers of 16 hexadecimal digits, the upper and the lower 64 bits; a set bit disables a TPC. Masks are set by
@@ -40,11 +45,17 @@
 //	                                    number of blocks that fit on an SM
 //	copy BEFORE AFTER START END         only run: before and after the call, and the time it took; in, then out
 //	block START END SM                  only run: a line for each block of the kernel above
+//	plugin NAME, ran N                  only run: after all kernels, of each plugin; as many iterations follow
+//	iteration COPY_IN EXECUTE COPY_OUT END KERNELS
+//	                                    when its functions were called and the last one returned; as many kernels follow
+//	reported BLOCKS THREADS SHARED NAME before the lines kernel and block of a plugin's kernel; the name may be empty
 //	ready                               only load: the first kernel or copy is done
 //	launches N                          only load: number of kernels or copies, when standard input has ended
 //	end
-// Exit status: 0 success; 1 CUDA failed, with a message; 2 bad usage or input; 4 a mask could not be set.
+// Exit status: 0 success; 1 CUDA failed, with a message; 2 bad usage or input; 4 a mask could not be set; 5 a plugin failed.
+// What plugins print on standard output goes to standard error.
 #include "probe_load.cuh"
+#include "probe_plugin.cuh"
 
 #include <algorithm>
 #include <atomic>
@@ -73,7 +84,17 @@ struct Shared {
 	s64 origin;
 	u64 step;                     // of the GPU's clock
 	std::atomic<s64> event_error; // largest one of the processes, ns
+	std::atomic<s64> raw_error;   // likewise, of CLOCK_MONOTONIC_RAW
 };
+
+// Raises a number that processes share.
+static void raise_to(std::atomic<s64> &number, s64 value)
+{
+	s64 before = number;
+
+	while (before < value && !number.compare_exchange_weak(before, value))
+		;
+}
 
 class Runner {
 public:
@@ -81,7 +102,7 @@ public:
 		: all_(scenario), shared_(shared), process_(process), masked_(scenario.has_masks())
 	{
 		for (size_t i = 0; i < scenario.streams.size(); i++)
-			if (scenario.streams[i].process == process)
+			if (scenario.streams[i].process == process && !scenario.streams[i].plugin)
 				own_.push_back(i);
 		for (Kernel &k : scenario.kernels)
 			if (scenario.streams[k.stream].process == process)
@@ -94,12 +115,13 @@ public:
 		cudaDeviceProp p = print_machine(device, process_ == 0 ? out : nullptr);
 		device_ = device;
 		prepare(p);
+		start_plugins(p);
 		if (all_.has_copies())
 			compare_event();
 		wait_for_all(0);
 		if (process_ == 0) {
 			service_launch();
-			measure_resolution<<<1, 1, 0, stream(0)>>>(mail_, 1000);
+			measure_resolution<<<1, 1, 0, service_stream()>>>(mail_, 1000);
 			CHECK(cudaGetLastError());
 			CHECK(cudaDeviceSynchronize());
 			shared_.step = mail_->time;
@@ -108,20 +130,25 @@ public:
 			shared_.origin = host_now() + 10000000;
 		}
 		wait_for_all(1);
+		plugins_.begin(PluginThreads::RUN);
 		if (all_.threads)
 			launch_by_threads();
 		else
 			launch_all();
+		plugins_.wait();
 		CHECK(cudaDeviceSynchronize());
+		raise_to(shared_.raw_error, plugins_.clock_error());
 		wait_for_all(2);
 		if (process_ == 0)
 			shared_.last = read();
 		wait_for_all(3);
 		print_times(out);
+		plugins_.end();
 	}
 
 private:
-	cudaStream_t stream(size_t own) const { return all_.streams[own_[own]].stream; }
+	// A stream for what this program does by itself; with nothing but plugins it makes none.
+	cudaStream_t service_stream() const { return own_.empty() ? cudaStreamLegacy : all_.streams[own_[0]].stream; }
 
 	void wait_for_all(unsigned step)
 	{
@@ -140,7 +167,7 @@ private:
 	Moment read()
 	{
 		service_launch();
-		return read_clocks(mail_, stream(0));
+		return read_clocks(mail_, service_stream());
 	}
 
 	static void create_stream(Stream &s)
@@ -176,6 +203,29 @@ private:
 		}
 	}
 
+	// Loads the plugins of the process, and initializes them in threads of their own.
+	void start_plugins(const cudaDeviceProp &p)
+	{
+		for (const Plugin &plugin : all_.plugins)
+			if (all_.streams[plugin.stream].process == process_)
+				plugins_.load(plugin, device_, p.multiProcessorCount);
+		plugins_.start([this](PluginRun &plugin) { run_iterations(plugin); });
+	}
+
+	// A part of a plugin's thread.
+	void run_iterations(PluginRun &plugin)
+	{
+		Stream &s = all_.streams[plugin.asked().stream];
+
+		sleep_until(shared_.origin + (s64)s.release);
+		while (!s.ended) {
+			plugin.iterate();
+			end_iteration(s, plugin.asked().stream);
+			while (s.waiting)
+				begin_iteration(s);
+		}
+	}
+
 	// Allocates memory and events, and copies once.
 	void prepare_copies(Kernel &k)
 	{
@@ -205,12 +255,12 @@ private:
 			float ms;
 			CHECK(cudaEventCreate(&from));
 			CHECK(cudaEventCreate(&to));
-			CHECK(cudaEventRecord(from, stream(0)));
+			CHECK(cudaEventRecord(from, service_stream()));
 			service_launch();
-			tell_time<<<1, 1, 0, stream(0)>>>(mail_);
+			tell_time<<<1, 1, 0, service_stream()>>>(mail_);
 			CHECK(cudaGetLastError());
-			CHECK(cudaEventRecord(to, stream(0)));
-			CHECK(cudaStreamSynchronize(stream(0)));
+			CHECK(cudaEventRecord(to, service_stream()));
+			CHECK(cudaStreamSynchronize(service_stream()));
 			CHECK(cudaEventElapsedTime(&ms, from, to));
 			if (ms >= least)
 				continue;
@@ -218,9 +268,7 @@ private:
 			event_ = from;
 			event_time_ = mail_->time;
 		}
-		s64 error = (s64)(least * 1e6F), before = shared_.event_error;
-		while (before < error && !shared_.event_error.compare_exchange_weak(before, error))
-			;
+		raise_to(shared_.event_error, (s64)(least * 1e6F));
 	}
 
 	// Returns the error of time_of(), ns: of the event that it compares with, and of a float of the scenario's length in ms.
@@ -364,7 +412,7 @@ private:
 
 	void end_iteration(Stream &s, size_t number)
 	{
-		s64 ran = host_now() - shared_.origin - (s64)all_.kernels[s.kernels[0]].release;
+		s64 ran = host_now() - shared_.origin - (s64)s.release;
 
 		s.ended = s.iteration + 1 >= s.iterations || (s.limit && ran >= (s64)s.limit);
 		shared_.iterations[number] = s.ended ? ~0U : s.iteration + 1;
@@ -380,7 +428,7 @@ private:
 		s.waiting = false;
 		s.iteration++;
 		s.next = 0;
-		s.base = host_now() - shared_.origin - (s64)all_.kernels[s.kernels[0]].release;
+		s.base = host_now() - shared_.origin - (s64)s.release;
 	}
 
 	// Converts times linearly between the two moments.
@@ -394,9 +442,7 @@ private:
 		};
 
 		if (process_ == 0)
-			fprintf(out, "clock %lld %llu\n",
-				std::max(first.error, last.error) + (s64)shared_.step + event_error(),
-				shared_.step);
+			fprintf(out, "clock %lld %llu\n", clock_error(), shared_.step);
 		if (process_ == 0)
 			end_part(out);
 		for (const Kernel *k : kernels_) {
@@ -422,6 +468,15 @@ private:
 			}
 			end_part(out);
 		}
+		for (const auto &plugin : plugins_.all()) {
+			PluginPrinter(out, *plugin, origin, clock_error(), plugins_).print(to_host);
+			end_part(out);
+		}
+	}
+
+	s64 clock_error() const
+	{
+		return std::max(shared_.first.error, shared_.last.error) + (s64)shared_.step + event_error() + shared_.raw_error;
 	}
 
 	void end_part(FILE *out) const
@@ -435,8 +490,9 @@ private:
 	unsigned process_;
 	int device_ = 0;
 	bool masked_;
-	std::vector<size_t> own_; // streams of the process
+	std::vector<size_t> own_; // streams of the process, but those of plugins
 	std::vector<Kernel *> kernels_;
+	PluginThreads plugins_;
 	Mailbox *mail_ = nullptr;
 	cudaEvent_t event_ = nullptr; // the GPU's time of which is event_time_
 	u64 event_time_ = 0;
@@ -444,19 +500,19 @@ private:
 };
 
 // Prints the next part of a process's output.
-static void copy_part(FILE *from)
+static void copy_part(FILE *from, FILE *out)
 {
 	char *line = nullptr;
 	size_t size = 0;
 
 	while (getline(&line, &size, from) > 0 && strcmp(line, PART_END))
-		fputs(line, stdout);
+		fputs(line, out);
 	free(line);
 }
 
 // Forks a process for each of the scenario's, before any of them uses CUDA, whose contexts cannot be inherited. If one
 // fails, ends the others, which would wait for it.
-static void run_processes(Scenario &all, Shared &shared, int device)
+static void run_processes(Scenario &all, Shared &shared, int device, FILE *out)
 {
 	std::vector<FILE *> outputs(all.processes);
 	std::vector<pid_t> children;
@@ -466,6 +522,8 @@ static void run_processes(Scenario &all, Shared &shared, int device)
 		outputs[i] = tmpfile();
 		pid_t pid = outputs[i] ? fork() : -1;
 		if (!pid) {
+			if (!all.percentages[i].empty())
+				setenv("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", all.percentages[i].c_str(), 1);
 			Runner(all, shared, i).run(device, outputs[i]);
 			exit(fflush(outputs[i]) ? 1 : 0);
 		}
@@ -488,12 +546,14 @@ static void run_processes(Scenario &all, Shared &shared, int device)
 		exit(failed);
 	for (FILE *output : outputs)
 		rewind(output);
-	copy_part(outputs[0]);
+	copy_part(outputs[0], out);
 	for (const Kernel &k : all.kernels)
-		copy_part(outputs[all.streams[k.stream].process]);
+		copy_part(outputs[all.streams[k.stream].process], out);
+	for (const Plugin &p : all.plugins)
+		copy_part(outputs[all.streams[p.stream].process], out);
 }
 
-static void run_scenario(int device)
+static void run_scenario(int device, FILE *out)
 {
 	Scenario all = read_input();
 	void *memory = mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -502,9 +562,12 @@ static void run_scenario(int device)
 		refuse_input("too many streams, or no memory");
 	Shared &shared = *new (memory) Shared();
 	if (all.processes > 1)
-		run_processes(all, shared, device);
+		run_processes(all, shared, device, out);
 	else
-		Runner(all, shared, 0).run(device, stdout);
+		Runner(all, shared, 0).run(device, out);
+	fputs("end\n", out);
+	if (fclose(out))
+		exit(1);
 }
 
 int main(int argc, char **argv)
@@ -517,12 +580,19 @@ int main(int argc, char **argv)
 	}
 	// With lazy loading, the first launch of a kernel would load it, and might wait for running kernels.
 	setenv("CUDA_MODULE_LOADING", "EAGER", 1);
+	if (!strcmp(argv[1], "run")) {
+		FILE *out = fdopen(dup(STDOUT_FILENO), "w");
+		if (!out || dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
+			refuse_input("no standard output");
+		setlinebuf(stdout);
+		watch_plugins();
+		run_scenario(atoi(argv[2]), out);
+		return 0;
+	}
 	if (loads)
 		load(atoi(argv[2]), argv[3]);
-	else if (!strcmp(argv[1], "info"))
-		print_machine(atoi(argv[2]), stdout);
 	else
-		run_scenario(atoi(argv[2]));
+		print_machine(atoi(argv[2]), stdout);
 	puts("end");
 	return 0;
 }

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <cuda_runtime.h>
+#include <string>
 #include <vector>
 
 typedef unsigned long long u64;
@@ -60,11 +61,24 @@ struct Kernel {
 	unsigned all_shared() const { return shared + (kind == MATRIX ? 2 * threads * sizeof(float) : 0); }
 };
 
+// A benchmark that is loaded from a shared object, in place of kernels of a stream.
+struct Plugin {
+	unsigned stream = 0;
+	int priority = 0; // what initialize is given, as the next ones
+	u64 data_size = 0, mask = 0;
+	int threads[3] = {1, 1, 1}, blocks[3] = {1, 1, 1};
+	std::string file, info;
+	bool has_info = false, warm_up = false;
+	int core = -1; // the processor that its thread stays on; -1: any
+};
+
 struct Stream {
 	int priority = 0;
 	StreamKind kind = NON_BLOCKING;
 	unsigned process = 0, iterations = 0; // iterations: 0: one, and not asked for
 	u64 limit = 0;                        // ns
+	u64 release = 0;                      // of its first kernel, or of its plugin
+	bool plugin = false;
 	Mask mask;
 	std::vector<size_t> kernels; // in the order of launches
 	cudaStream_t stream = nullptr;
@@ -79,6 +93,8 @@ struct Stream {
 struct Scenario {
 	std::vector<Stream> streams;
 	std::vector<Kernel> kernels;
+	std::vector<Plugin> plugins;
+	std::vector<std::string> percentages; // of the threads that MPS gives to each process; empty: not asked for
 	Mask mask; // of all launches without another one
 	bool barrier = false, threads = false;
 	unsigned processes = 1;
@@ -129,6 +145,54 @@ static Kernel read_kernel(const std::vector<Stream> &streams)
 	return k;
 }
 
+// Returns the rest of the line, behind a blank.
+static std::string read_rest()
+{
+	char *line = nullptr;
+	size_t size = 0;
+	ssize_t got = getchar() == ' ' ? getline(&line, &size, stdin) : -1;
+	std::string text(line ? line : "", got > 0 ? (size_t)got - 1 : 0);
+
+	free(line);
+	if (text.empty())
+		refuse_input("a line without text");
+	return text;
+}
+
+static Plugin read_plugin(std::vector<Stream> &streams)
+{
+	Plugin p;
+	u64 release;
+
+	if (scanf("%u %llu %d %llu %llx %d %d %d %d %d %d", &p.stream, &release, &p.priority, &p.data_size, &p.mask,
+		  &p.threads[0], &p.threads[1], &p.threads[2], &p.blocks[0], &p.blocks[1], &p.blocks[2]) != 11)
+		refuse_input("a plugin without 11 numbers");
+	if (p.stream >= streams.size() || streams[p.stream].plugin || !streams[p.stream].kernels.empty())
+		refuse_input("a plugin without a stream of its own");
+	streams[p.stream].plugin = true;
+	streams[p.stream].release = release;
+	return p;
+}
+
+// Reads a line of the plugin above. Returns whether it was one.
+static bool read_plugin_line(const char *word, Plugin &p)
+{
+	if (!strcmp(word, "file")) {
+		p.file = read_rest();
+	} else if (!strcmp(word, "info")) {
+		p.info = read_rest();
+		p.has_info = true;
+	} else if (!strcmp(word, "core")) {
+		if (scanf("%d", &p.core) != 1)
+			refuse_input("core without a number");
+	} else if (!strcmp(word, "warm_up")) {
+		p.warm_up = true;
+	} else {
+		return false;
+	}
+	return true;
+}
+
 static Scenario read_input()
 {
 	Scenario all;
@@ -146,6 +210,13 @@ static Scenario read_input()
 			all.threads = true;
 		} else if (!strcmp(word, "process") && !all.streams.empty()) {
 			all.processes++;
+		} else if (!strcmp(word, "percentage")) {
+			all.percentages.resize(all.processes);
+			all.percentages.back() = read_rest();
+		} else if (!strcmp(word, "plugin")) {
+			all.plugins.push_back(read_plugin(all.streams));
+		} else if (!all.plugins.empty() && read_plugin_line(word, all.plugins.back())) {
+			continue;
 		} else if (!strcmp(word, "stream")) {
 			Stream s;
 			if (scanf("%d", &s.priority) != 1)
@@ -172,6 +243,10 @@ static Scenario read_input()
 		} else if (!strcmp(word, "kernel")) {
 			all.kernels.push_back(read_kernel(all.streams));
 			Kernel &k = all.kernels.back();
+			if (all.streams[k.stream].plugin)
+				refuse_input("a kernel in a plugin's stream");
+			if (all.streams[k.stream].kernels.empty())
+				all.streams[k.stream].release = k.release;
 			all.streams[k.stream].kernels.push_back(all.kernels.size() - 1);
 			k.launches.resize(std::max(all.streams[k.stream].iterations, 1U));
 		} else {
@@ -181,9 +256,13 @@ static Scenario read_input()
 	if (strcmp(word, "end"))
 		refuse_input("the input does not end with end");
 	for (const Stream &s : all.streams)
-		if (s.kernels.empty())
+		if (s.kernels.empty() && !s.plugin)
 			refuse_input("a stream without kernels");
-	if (all.kernels.empty())
+	for (const Plugin &p : all.plugins)
+		if (p.file.empty())
+			refuse_input("a plugin without file");
+	if (all.streams.empty())
 		refuse_input("no kernels");
+	all.percentages.resize(all.processes);
 	return all;
 }

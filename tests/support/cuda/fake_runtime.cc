@@ -2,7 +2,7 @@
 // CUDA's runtime for tests of gpulens-probe-kernels without a GPU: the program is linked with this file instead of libcudart.
 // The GPU has 4 SMs and room for everything; a stream's work begins when all before it in the stream has ended, and with the
 // NULL stream by its documentation ("Stream synchronization behavior"). Kernels that spin or copy take their time, others none.
-// Copies take 10 bytes per ns. Its clock is CLOCK_MONOTONIC, also as %globaltimer.
+// A plugin's kernels with "spin" in their names take three parameters: ns, times of blocks, their SMs. Copies take 10 bytes per ns. Its clock is CLOCK_MONOTONIC, also as %globaltimer.
 //
 //	FAKE_RUNTIME_LOG=FILE  a line for each stream that is made (its flags), and the number of threads that launched
 #include <algorithm>
@@ -147,6 +147,18 @@ void follow_words(const u64 *words, u64 count, unsigned reads, u64 *sums, u64 th
 	}
 }
 
+// A kernel of a plugin: ns, times of blocks, their SMs.
+cudaError_t spin_plugin(Stream &s, s64 begin, unsigned blocks, void **parameters)
+{
+	s.until = begin + static_cast<s64>(get_parameter<u64>(parameters, 0));
+	for (unsigned i = 0; i < blocks; i++) {
+		get_parameter<u64 *>(parameters, 1)[2 * i] = static_cast<u64>(begin);
+		get_parameter<u64 *>(parameters, 1)[2 * i + 1] = static_cast<u64>(s.until);
+		get_parameter<unsigned *>(parameters, 2)[i] = i % SMS;
+	}
+	return cudaSuccess;
+}
+
 cudaError_t run_kernel(const std::string &name, const Call &call, void **parameters)
 {
 	std::lock_guard<std::mutex> hold(lock);
@@ -163,6 +175,8 @@ cudaError_t run_kernel(const std::string &name, const Call &call, void **paramet
 		return cudaSuccess;
 	}
 	s64 begin = begin_of(s), length = 0;
+	if (name.find("run_spin") == name.npos && strcasestr(name.c_str(), "spin"))
+		return spin_plugin(s, begin, blocks, parameters);
 	if (name.find("measure_resolution") != name.npos) {
 		get_parameter<Mailbox *>(parameters, 0)->time = 32;
 		return cudaSuccess;
@@ -296,6 +310,16 @@ cudaError_t cudaMallocManaged(void **to, size_t bytes, unsigned)
 {
 	return allocate_zeroed(to, bytes);
 }
+cudaError_t cudaFree(void *memory)
+{
+	free(memory);
+	return cudaSuccess;
+}
+cudaError_t cudaFreeHost(void *memory)
+{
+	free(memory);
+	return cudaSuccess;
+}
 cudaError_t cudaMemset(void *to, int value, size_t bytes)
 {
 	memset(to, value, bytes);
@@ -330,6 +354,20 @@ cudaError_t cudaStreamCreateWithPriority(cudaStream_t *to, unsigned flags, int p
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t *to, unsigned flags)
 {
 	return cudaStreamCreateWithPriority(to, flags, 0);
+}
+cudaError_t cudaStreamCreate(cudaStream_t *to)
+{
+	return cudaStreamCreateWithPriority(to, cudaStreamDefault, 0);
+}
+cudaError_t cudaStreamDestroy(cudaStream_t)
+{
+	return cudaSuccess;
+}
+cudaError_t cudaDeviceGetStreamPriorityRange(int *lowest, int *highest)
+{
+	*lowest = 0;
+	*highest = -5;
+	return cudaSuccess;
 }
 cudaError_t cudaStreamQuery(cudaStream_t stream)
 {

@@ -236,6 +236,14 @@ s64 launch_of(const Ran &k)
 	return k.launched ? (*k.launched)[0] : k.release;
 }
 
+json calls_json(const Calls &c)
+{
+	return {{"cpu_times", {to_seconds(c.copy_in), to_seconds(c.end)}},
+		{"copy_in_times", {to_seconds(c.copy_in), to_seconds(c.execute)}},
+		{"execute_times", {to_seconds(c.execute), to_seconds(c.copy_out)}},
+		{"copy_out_times", {to_seconds(c.copy_out), to_seconds(c.end)}}};
+}
+
 // Returns the entry before the kernels of an iteration. Inputs are copied before the scenario begins, and results after all
 // streams are done.
 json cpu_times(const std::vector<const Ran *> &kernels)
@@ -246,10 +254,7 @@ json cpu_times(const std::vector<const Ran *> &kernels)
 		begin = std::min(begin, launch_of(*k));
 		end = std::max(end, k->launched ? (*k->launched)[2] : k->last_end());
 	}
-	return {{"cpu_times", {to_seconds(begin), to_seconds(end)}},
-		{"copy_in_times", {to_seconds(begin), to_seconds(begin)}},
-		{"execute_times", {to_seconds(begin), to_seconds(end)}},
-		{"copy_out_times", {to_seconds(end), to_seconds(end)}}};
+	return calls_json({begin, begin, end, end});
 }
 
 template <typename Get> auto max_of(const std::vector<Block> &blocks, Get get)
@@ -371,6 +376,16 @@ json stream_json(const Log &log, u32 stream)
 	for (const Ran &k : log.kernels)
 		if (k.stream == stream)
 			kernels.push_back(&k);
+	for (u32 i = 0; i < s.calls.size(); i++) {
+		times.push_back(calls_json(s.calls[i]));
+		for (const Ran *k : kernels)
+			if (k->iteration == i)
+				times.push_back(kernel_json(*k));
+	}
+	if (!s.calls.empty()) {
+		begin = s.calls[0].copy_in;
+		kernels.clear();
+	}
 	for (size_t first = 0, end = 0; first < kernels.size(); first = end) {
 		while (end < kernels.size() && kernels[end]->iteration == kernels[first]->iteration)
 			end++;
@@ -390,7 +405,7 @@ json stream_json(const Log &log, u32 stream)
 		j[s.kind == StreamKind::Null ? "null_stream" : "blocking_stream"] = true;
 	j["release_time"] = to_seconds(begin);
 	j["max_resident_threads"] = u64{log.machine.sms} * log.machine.threads_per_sm;
-	j["data_size"] = 0;
+	j["data_size"] = s.data_size;
 	if (log.processes() > 1)
 		j["PID"] = s.process + 1;
 	j["TID"] = stream + 1;
@@ -432,8 +447,10 @@ Log empty_log(const Scenario &scenario, const Machine &machine)
 	log.channels_known = true;
 	for (u32 i = 0; i < scenario.benchmarks.size(); i++) {
 		const Benchmark &b = scenario.benchmarks[i];
-		log.streams.push_back({b.label, b.log_name, names.at(b.program), b.priority, scenario.processes ? i : 0,
-				       scenario.has_null_stream() ? b.stream : StreamKind::NonBlocking});
+		log.streams.push_back({b.label, b.log_name, b.plugin ? b.program : names.at(b.program), b.priority,
+				       scenario.processes ? i : 0,
+				       scenario.has_null_stream() ? b.stream : StreamKind::NonBlocking,
+				       b.plugin ? b.plugin->data_size : 0});
 	}
 	return log;
 }

@@ -51,11 +51,18 @@ struct Ran {
 	std::array<s64, 2> calls() const;
 };
 
+// When a plugin's functions were called, and when the last one returned.
+struct Calls {
+	s64 copy_in = 0, execute = 0, copy_out = 0, end = 0;
+};
+
 struct Stream {
 	std::string label, log_name, program;
 	int priority = 0;
 	u32 process = 0; // index
 	StreamKind kind = StreamKind::NonBlocking;
+	u64 data_size = 0;          // what a plugin was asked for
+	std::vector<Calls> calls{}; // by iteration; only of a plugin
 };
 
 struct Log {

@@ -370,12 +370,11 @@ private:
 			const Benchmark &b = scenario_.benchmarks[i];
 			if (l.ended || l.next < b.kernels.size() || !contexts_[process(i)].is_idle(i))
 				continue;
-			bool late = b.max_ns &&
-				    now - static_cast<s64>(b.kernels[0].release_ns) >= static_cast<s64>(b.max_ns);
+			bool late = b.max_ns && now - static_cast<s64>(b.release_ns()) >= static_cast<s64>(b.max_ns);
 			if (l.iteration + 1 == b.iterations || late)
 				l.ended = true;
 			else if (!scenario_.synchronized || is_reached_by_all(l.iteration)) {
-				l = {l.iteration + 1, 0, now - static_cast<s64>(b.kernels[0].release_ns)};
+				l = {l.iteration + 1, 0, now - static_cast<s64>(b.release_ns())};
 			}
 		}
 	}
@@ -427,7 +426,12 @@ private:
 Log predict(const Scenario &scenario, const Machine &machine)
 {
 	check_fits(scenario, machine);
-	for (const Benchmark &b : scenario.benchmarks)
+	for (const Benchmark &b : scenario.benchmarks) {
+		if (b.plugin && b.kernels.empty())
+			throw Error(Error::Input,
+				    fmt::format("{}: {}: what a plugin launches is unknown to --simulate unless its "
+						"key \"kernels\" says it",
+						scenario.name, b.plugin->file));
 		for (const Kernel &k : b.kernels) {
 			std::string where = fmt::format("{}: kernel \"{}\": ", scenario.name, k.name);
 			if (k.kind != Kind::Spin)
@@ -438,6 +442,7 @@ Log predict(const Scenario &scenario, const Machine &machine)
 			if ((k.copy_in || k.copy_out) && scenario.processes && scenario.benchmarks.size() > 1)
 				throw Error(Error::Input, where + "copies of several processes are not simulated");
 		}
+	}
 	return Simulation(scenario, machine).run();
 }
 

@@ -4,6 +4,7 @@
 
 #include "gpulens/out/output.hpp"
 #include "lib/base/errors.hpp"
+#include "lib/base/format.hpp"
 
 #include <cerrno>
 #include <cstdio>
@@ -11,8 +12,10 @@
 #include <cstring>
 #include <filesystem>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <map>
 #include <memory>
+#include <sched.h>
 #include <sstream>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -128,6 +131,8 @@ public:
 	}
 
 	std::string first_word() const { return line_.substr(0, line_.find(' ')); }
+	// Returns what follows the first word.
+	std::string rest() const { return line_.substr(std::min(line_.size(), first_word().size() + 1)); }
 
 	u32 parse_number(s64 least) const
 	{
@@ -157,12 +162,12 @@ Machine parse_machine(Answer &answer)
 						{"copy_engines", &m.copy_engines}};
 
 	for (;;) {
-		const std::string &line = answer.next();
+		answer.next();
 		auto at = numbers.find(answer.first_word());
 		if (at != numbers.end())
 			*at->second = answer.parse_number(1);
 		else if (answer.first_word() == "name")
-			m.name = line.substr(std::min<size_t>(line.size(), 5));
+			m.name = answer.rest();
 		else
 			break;
 	}
@@ -171,6 +176,20 @@ Machine parse_machine(Answer &answer)
 	if (capability)
 		set_capability(m, capability);
 	return m;
+}
+
+// Returns a processor that this process may use, another one for each number as long as there are any.
+int nth_core(u32 number)
+{
+	cpu_set_t set;
+	std::vector<int> cores;
+
+	CPU_ZERO(&set);
+	if (!sched_getaffinity(0, sizeof(set), &set))
+		for (int i = 0; i < CPU_SETSIZE; i++)
+			if (CPU_ISSET(i, &set))
+				cores.push_back(i);
+	return cores.empty() ? 0 : cores[number % cores.size()];
 }
 
 // Returns a line with the bits that disable TPCs, 128 in hexadecimal digits.
@@ -182,6 +201,35 @@ std::string format_mask(const char *word, const std::optional<TpcSet> &tpcs)
 		return "";
 	TpcSet disabled = ~*tpcs;
 	return fmt::format("{} {:016x} {:016x}\n", word, (disabled >> 64).to_ullong(), (disabled & low).to_ullong());
+}
+
+// Returns the launches that the program does by itself.
+std::vector<std::pair<u32, u32>> launches_of_program(const Scenario &scenario)
+{
+	std::vector<std::pair<u32, u32>> launches = scenario.launches();
+
+	std::erase_if(launches, [&](const auto &l) { return scenario.benchmarks[l.first].plugin.has_value(); });
+	return launches;
+}
+
+// Returns the lines of a plugin. number: of its benchmark.
+std::string format_plugin(const Scenario &scenario, u32 number)
+{
+	constexpr int NO_PRIORITY = -100; // of tools/probe/gpulens-plugin.h
+	const Benchmark &b = scenario.benchmarks[number];
+	const Plugin &p = *b.plugin;
+	u64 disabled = b.tpcs ? (~*b.tpcs & TpcSet(~0ULL)).to_ullong() : 0;
+	std::string text = fmt::format("plugin {} {} {} {} {:x} {} {}\nfile {}\n", number, p.release_ns,
+				       b.stream == StreamKind::NonBlocking ? b.priority : NO_PRIORITY, p.data_size,
+				       disabled, fmt::join(p.threads, " "), fmt::join(p.blocks, " "), p.file);
+
+	if (p.info)
+		text += "info " + *p.info + '\n';
+	if (scenario.pinned)
+		text += fmt::format("core {}\n", nth_core(number));
+	else if (p.core)
+		text += fmt::format("core {}\n", *p.core);
+	return text + (scenario.warm_up ? "warm_up\n" : "");
 }
 
 // Returns the lines of tools/probe/probe-kernels.cu's standard input.
@@ -197,13 +245,20 @@ std::string format_scenario(const Scenario &scenario)
 	for (const Benchmark &b : scenario.benchmarks) {
 		if (scenario.processes && &b != &scenario.benchmarks.front())
 			text += "process\n";
-		text += fmt::format("stream {}\n", b.priority) + format_mask("mask", b.tpcs);
+		text += fmt::format("stream {}\n", b.priority);
+		if (!b.plugin) // it gets the mask and sets it itself
+			text += format_mask("mask", b.tpcs);
 		if (scenario.has_null_stream() && b.stream != StreamKind::NonBlocking)
 			text += b.stream == StreamKind::Null ? "null\n" : "blocking\n";
 		if (b.iterations > 1)
 			text += fmt::format("iterations {} {}\n", b.iterations, b.max_ns);
+		if (b.mps_percentage)
+			text += fmt::format("percentage {:.4f}\n", *b.mps_percentage);
 	}
-	for (auto [benchmark, kernel] : scenario.launches()) {
+	for (u32 i = 0; i < scenario.benchmarks.size(); i++)
+		if (scenario.benchmarks[i].plugin)
+			text += format_plugin(scenario, i);
+	for (auto [benchmark, kernel] : launches_of_program(scenario)) {
 		const Kernel &k = scenario.benchmarks[benchmark].kernels[kernel];
 		text += fmt::format("kernel {} {} {} {} {} {} {} {}\n", kinds[static_cast<int>(k.kind)], benchmark,
 				    k.work, k.repeat, k.blocks, k.threads, k.shared, k.release_ns);
@@ -230,6 +285,7 @@ std::optional<Copy> parse_copy(Answer &answer, u64 bytes)
 	return Copy{bytes, {n[0], n[1]}, n[2], n[3]};
 }
 
+// kernel: what was asked for, or what a plugin says that it launched.
 void parse_kernel(Answer &answer, Ran &k, const Kernel &kernel, const Machine &m)
 {
 	if (answer.first_word() != "kernel")
@@ -238,7 +294,7 @@ void parse_kernel(Answer &answer, Ran &k, const Kernel &kernel, const Machine &m
 	if (n[1] < n[0] || n[2] < n[1])
 		answer.refuse("times are not in order");
 	k.launched = {n[0], n[1], n[2]};
-	if (n[3] < 1 || n[3] > MAX_THREADS)
+	if (n[3] < 0 || n[3] > MAX_THREADS)
 		answer.refuse("out of range");
 	k.per_sm = static_cast<u32>(n[3]);
 	k.copy_in = parse_copy(answer, kernel.copy_in);
@@ -254,6 +310,114 @@ void parse_kernel(Answer &answer, Ran &k, const Kernel &kernel, const Machine &m
 	}
 }
 
+// A kernel of a plugin: its number in the iteration, and the name that the plugin gave it.
+struct ReportedKernel {
+	size_t index; // in the log
+	u32 number;
+	std::string name;
+};
+
+// Parses a kernel of a plugin and adds it to the log.
+ReportedKernel parse_reported(Answer &answer, Log &log, const Scenario &scenario, u32 benchmark, u32 iteration,
+			      u32 number)
+{
+	std::istringstream words(answer.next());
+	std::string word;
+	Kernel kernel;
+	Ran ran;
+
+	words >> word >> kernel.blocks >> kernel.threads >> kernel.shared;
+	if (word != "reported" || !words || !kernel.blocks || kernel.blocks > MAX_BLOCKS || !kernel.threads ||
+	    kernel.threads > MAX_THREADS)
+		answer.refuse("expected reported, with blocks and threads in their range");
+	words >> kernel.name;
+	ran.stream = benchmark;
+	ran.iteration = iteration;
+	ran.threads = kernel.threads;
+	ran.shared = kernel.shared;
+	ran.release = static_cast<s64>(scenario.benchmarks[benchmark].plugin->release_ns);
+	ran.tpcs = scenario.tpcs_of(benchmark, number);
+	answer.next();
+	parse_kernel(answer, ran, kernel, log.machine);
+	log.kernels.push_back(ran);
+	return {log.kernels.size() - 1, number, is_plain_word(kernel.name) ? kernel.name : ""};
+}
+
+// Refuses kernels of an iteration that differ from those of the scenario, if it has them.
+void compare_kernels(const Benchmark &b, const Ran *ran, u32 count)
+{
+	auto refuse = [&](const std::string &why) { throw Error(Error::Source, b.plugin->file + ": " + why); };
+
+	if (b.kernels.empty())
+		return;
+	if (count != b.kernels.size())
+		refuse(fmt::format("it launched {} kernels, but the scenario's kernels has {}", count,
+				   b.kernels.size()));
+	for (u32 i = 0; i < count; i++) {
+		const Kernel &k = b.kernels[i];
+		if (ran[i].blocks.size() != k.blocks || ran[i].threads != k.threads)
+			refuse(fmt::format(
+				"kernel {} has {} blocks of {} threads, but the scenario's kernel \"{}\" has {} "
+				"of {}",
+				i + 1, ran[i].blocks.size(), ran[i].threads, k.name, k.blocks, k.threads));
+	}
+}
+
+// Parses what a plugin did.
+void parse_plugin_part(Answer &answer, Log &log, const Scenario &scenario, u32 benchmark,
+		       std::vector<ReportedKernel> &reported)
+{
+	const Benchmark &b = scenario.benchmarks[benchmark];
+
+	answer.next();
+	if (answer.first_word() != "plugin")
+		answer.refuse("expected plugin");
+	log.streams[benchmark].program = answer.rest();
+	answer.next();
+	if (answer.first_word() != "ran" || answer.parse_number(1) > b.iterations)
+		answer.refuse("expected ran, with no more iterations than asked for");
+	u32 iterations = answer.parse_number(1);
+	for (u32 iteration = 0; iteration < iterations; iteration++) {
+		answer.next();
+		if (answer.first_word() != "iteration")
+			answer.refuse("expected iteration");
+		std::vector<s64> n = answer.parse_numbers(5);
+		if (n[1] < n[0] || n[2] < n[1] || n[3] < n[2] || n[4] < 0 || n[4] > MAX_KERNELS)
+			answer.refuse("times are not in order, or too many kernels");
+		log.streams[benchmark].calls.push_back({n[0], n[1], n[2], n[3]});
+		auto count = static_cast<u32>(n[4]);
+		for (u32 i = 0; i < count; i++)
+			reported.push_back(parse_reported(answer, log, scenario, benchmark, iteration, i));
+		compare_kernels(b, log.kernels.data() + log.kernels.size() - count, count);
+	}
+}
+
+// Names the kernels of plugins as the plugins do. Kernels without a name are numbered, and so are several of the same name,
+// because names in a log are unique; iterations are numbered as those of other kernels.
+void name_kernels(Log &log, const Scenario &scenario, const std::vector<ReportedKernel> &reported)
+{
+	std::map<std::string, std::map<std::pair<u32, u32>, size_t>>
+		same; // by name, stream and number in the iteration
+
+	for (const Ran &k : log.kernels)
+		if (!k.name.empty())
+			same[k.name][{~0U, 0}] = 0;
+	auto base = [](const ReportedKernel &r) {
+		return r.name.empty() ? fmt::format("kernel{}", r.number + 1) : r.name;
+	};
+	for (const ReportedKernel &r : reported)
+		same[base(r)].try_emplace({log.kernels[r.index].stream, r.number}, same[base(r)].size() + 1);
+	for (const ReportedKernel &r : reported) {
+		Ran &k = log.kernels[r.index];
+		const auto &others = same[base(r)];
+		k.name = base(r);
+		if (others.size() > 1)
+			k.name += fmt::format(".{}", others.at({k.stream, r.number}));
+		if (scenario.benchmarks[k.stream].iterations > 1)
+			k.name += fmt::format("#{}", k.iteration + 1);
+	}
+}
+
 // Sets when kernels of later iterations should be launched: as long after the iteration's first kernel as in the first one.
 void move_releases(Log &log, const Scenario &scenario)
 {
@@ -266,7 +430,7 @@ void move_releases(Log &log, const Scenario &scenario)
 	for (Ran &k : log.kernels)
 		if (k.iteration)
 			k.release += begins.at({k.stream, k.iteration}) -
-				     static_cast<s64>(scenario.benchmarks[k.stream].kernels[0].release_ns);
+				     static_cast<s64>(scenario.benchmarks[k.stream].release_ns());
 }
 
 } // namespace
@@ -305,7 +469,7 @@ Log run_scenario(const ProgramOptions &options, const Scenario &scenario)
 	std::string path = probe_path(options);
 	Answer answer(run_program(options, path, "run", format_scenario(scenario)), path);
 	Log log = empty_log(scenario, parse_machine(answer));
-	std::vector<std::pair<u32, u32>> launches = scenario.launches();
+	std::vector<ReportedKernel> reported;
 
 	if (answer.first_word() != "clock")
 		answer.refuse("expected clock");
@@ -314,7 +478,7 @@ Log run_scenario(const ProgramOptions &options, const Scenario &scenario)
 		answer.refuse("out of range");
 	log.uncertainty_ns = static_cast<u64>(clock[0]);
 	log.resolution_ns = static_cast<u64>(clock[1]);
-	for (auto [benchmark, kernel] : launches) {
+	for (auto [benchmark, kernel] : launches_of_program(scenario)) {
 		const Benchmark &b = scenario.benchmarks[benchmark];
 		u32 ran = 1;
 		answer.next();
@@ -332,6 +496,10 @@ Log run_scenario(const ProgramOptions &options, const Scenario &scenario)
 			parse_kernel(answer, log.kernels.back(), b.kernels[kernel], log.machine);
 		}
 	}
+	for (u32 i = 0; i < scenario.benchmarks.size(); i++)
+		if (scenario.benchmarks[i].plugin)
+			parse_plugin_part(answer, log, scenario, i, reported);
+	name_kernels(log, scenario, reported);
 	move_releases(log, scenario);
 	sort_by_launch(log.kernels);
 	if (answer.next() != "end")

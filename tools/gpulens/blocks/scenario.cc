@@ -37,17 +37,29 @@ bool is_walk(const std::string &program)
 }
 
 // Returns the framework's program that "./bin/timer_spin.so" names; the kernels of gpulens have the same names.
-std::string parse_program(const Item &object)
+std::string program_of(const std::string &path)
 {
-	std::string path = object.string("filename"), name = path.substr(path.rfind('/') + 1);
+	std::string name = path.substr(path.rfind('/') + 1);
 
 	if (name.ends_with(".so"))
 		name.resize(name.size() - 3);
-	if (name != "timer_spin" && name != DEFAULT_STREAM_PROGRAM && name != "multikernel" &&
-	    name != "matrix_multiply" && name != "memory_copy" && !is_walk(name))
+	return name;
+}
+
+bool is_builtin(const std::string &program)
+{
+	return program == "timer_spin" || program == DEFAULT_STREAM_PROGRAM || program == "multikernel" ||
+	       program == "matrix_multiply" || program == "memory_copy" || is_walk(program);
+}
+
+std::string parse_program(const Item &object)
+{
+	std::string path = object.string("filename"), name = program_of(path);
+
+	if (!is_builtin(name) && !is_plugin(object, false))
 		object.refuse(fmt::format("filename is {}, but there are only kernels for timer_spin, "
 					  "timer_spin_default_stream, multikernel, matrix_multiply, memory_copy, "
-					  "random_walk, inorder_walk",
+					  "random_walk, inorder_walk, and plugins, whose names end in .so",
 					  quote_value(path)));
 	return name;
 }
@@ -119,17 +131,21 @@ std::optional<TpcSet> parse_tpcs(const Item &object)
 	return tpcs;
 }
 
-std::vector<Kernel> parse_multikernel(const Item &object)
+// key: of the list. plugin: the kernels are a plugin's, which sets masks and copies itself.
+std::vector<Kernel> parse_multikernel(const Item &object, const char *key, bool plugin)
 {
+	std::vector<const char *> keys = {"kernel_label", "duration", "block_count",
+					  "thread_count", "delay",    "shared_memory_size"};
 	std::vector<Kernel> kernels;
 	double release = parse_delay(object, "release_time");
 
+	if (!plugin)
+		keys.insert(keys.end(), {"sm_mask", "copy_in_count", "copy_out_count"});
 	for_each_item(
-		object, "additional_info", "kernel",
+		object, key, "kernel",
 		[&](const Item &item) {
 		Kernel k;
-		item.check_keys({"kernel_label", "duration", "block_count", "thread_count", "delay",
-				 "shared_memory_size", "sm_mask", "copy_in_count", "copy_out_count"});
+		item.check_keys(keys);
 		k.name = item.name("kernel_label");
 		k.work = parse_spin_ns(item, "duration");
 		k.blocks = item.integer("block_count", 1, MAX_BLOCKS);
@@ -251,20 +267,53 @@ StreamKind parse_stream_kind(const Item &object, bool default_stream)
 	return object.has("stream_priority") ? StreamKind::NonBlocking : StreamKind::Blocking;
 }
 
+// The interface of plugins has 64 bits, in which a set bit disables a TPC and 0 is no mask.
+void check_plugin_mask(const Item &object, const Benchmark &b)
+{
+	constexpr u32 PLUGIN_TPCS = 64;
+
+	if (b.tpcs && ((*b.tpcs >> PLUGIN_TPCS).any() || (*b.tpcs << (MAX_TPCS - PLUGIN_TPCS)).count() == PLUGIN_TPCS))
+		object.refuse(
+			fmt::format("sm_mask is {}, but that of a plugin disables some of TPCs 0 to 63 and all others",
+				    quote_value(object.at("sm_mask"))));
+}
+
 // first: number of its first kernel.
 Benchmark parse_benchmark(const Item &object, u32 first, const Repetition &repetition)
 {
 	Benchmark b;
 
-	// Some keys are accepted for compatibility and ignored: data_size and cpu_core, and for multikernel
-	// thread_count and block_count.
-	object.check_keys({"filename", "log_name", "label", "thread_count", "block_count", "data_size",
-			   "additional_info", "release_time", "stream_priority", "shared_memory_size", "cpu_core",
-			   "max_iterations", "max_time", "sm_mask", "use_null_stream", "blocking_stream",
-			   "copy_in_count", "copy_out_count"});
+	// Some keys are accepted for compatibility and ignored: data_size and cpu_core, except for plugins, and for
+	// multikernel thread_count and block_count.
+	object.check_keys({"filename",
+			   "log_name",
+			   "label",
+			   "thread_count",
+			   "block_count",
+			   "data_size",
+			   "additional_info",
+			   "release_time",
+			   "stream_priority",
+			   "shared_memory_size",
+			   "cpu_core",
+			   "max_iterations",
+			   "max_time",
+			   "sm_mask",
+			   "use_null_stream",
+			   "blocking_stream",
+			   "copy_in_count",
+			   "copy_out_count",
+			   "plugin",
+			   "kernels",
+			   "mps_thread_percentage",
+			   "comment"});
 	b.program = parse_program(object);
-	b.stream = parse_stream_kind(object, b.program == DEFAULT_STREAM_PROGRAM);
-	if (b.program == DEFAULT_STREAM_PROGRAM)
+	if (is_plugin(object, is_builtin(b.program)))
+		b.plugin = parse_plugin(object);
+	else if (object.has("kernels"))
+		object.refuse("kernels is set, but only plugins have it");
+	b.stream = parse_stream_kind(object, !b.plugin && b.program == DEFAULT_STREAM_PROGRAM);
+	if (!b.plugin && b.program == DEFAULT_STREAM_PROGRAM)
 		b.program = "timer_spin";
 	b.label = object.has("label") ? object.string("label") : "";
 	b.log_name = object.has("log_name") ? object.string("log_name") : "";
@@ -274,11 +323,20 @@ Benchmark parse_benchmark(const Item &object, u32 first, const Repetition &repet
 	Repetition own = parse_repetition(object, repetition);
 	b.iterations = own.iterations;
 	b.max_ns = own.max_ns;
+	if (object.has("mps_thread_percentage"))
+		b.mps_percentage = object.number("mps_thread_percentage", 0.0001, 100, "percent");
+	if (b.plugin) {
+		b.plugin->release_ns = to_ns(parse_delay(object, "release_time"));
+		check_plugin_mask(object, b);
+		if (object.has("kernels"))
+			b.kernels = parse_multikernel(object, "kernels", true);
+		return b;
+	}
 	for (const char *key : {"copy_in_count", "copy_out_count"})
 		if (b.program == "multikernel" && object.has(key))
 			object.refuse(fmt::format("{} is set, but multikernel has it for each kernel", key));
 	if (b.program == "multikernel")
-		b.kernels = parse_multikernel(object);
+		b.kernels = parse_multikernel(object, "additional_info", false);
 	else
 		b.kernels.push_back(parse_kernel(object, b.program, first));
 	return b;
@@ -289,6 +347,8 @@ void check_masks(const Item &item, const Scenario &s)
 {
 	u32 last = static_cast<u32>(s.benchmarks.size()) - 1;
 
+	if (const std::optional<TpcSet> &tpcs = s.tpcs_of(last, 0); s.benchmarks[last].plugin && tpcs && tpcs->none())
+		item.refuse("its sm_mask, or the scenario's, disables all TPCs");
 	for (u32 k = 0; k < s.benchmarks[last].kernels.size(); k++)
 		if (const std::optional<TpcSet> &tpcs = s.tpcs_of(last, k); tpcs && tpcs->none())
 			item.refuse(
@@ -338,23 +398,36 @@ json kernel_json(const Kernel &k, u64 previous_ns)
 	return j;
 }
 
+// previous_ns: release from which the first delay counts.
+void add_kernels(json &j, const char *key, const std::vector<Kernel> &kernels, u64 previous_ns)
+{
+	for (const Kernel &k : kernels) {
+		j[key].push_back(kernel_json(k, previous_ns));
+		previous_ns = k.release_ns;
+	}
+}
+
 // null: the scenario has a NULL stream.
 json benchmark_json(const Benchmark &b, bool null)
 {
-	const Kernel &first = b.kernels.front();
-	json j = {{"filename", (b.program == "multikernel" ? b.program : program_key(first)) + std::string(".so")}};
+	json j;
 
+	if (b.plugin)
+		j["filename"] = b.plugin->file;
+	else
+		j["filename"] =
+			(b.program == "multikernel" ? b.program : program_key(b.kernels.front())) + std::string(".so");
 	if (!b.log_name.empty())
 		j["log_name"] = b.log_name;
 	if (!b.label.empty())
 		j["label"] = b.label;
-	if (b.program == "multikernel") {
-		u64 previous_ns = 0;
-		for (const Kernel &k : b.kernels) {
-			j["additional_info"].push_back(kernel_json(k, previous_ns));
-			previous_ns = k.release_ns;
-		}
+	if (b.plugin) {
+		add_plugin(j, *b.plugin, is_builtin(b.program));
+		add_kernels(j, "kernels", b.kernels, b.plugin->release_ns);
+	} else if (b.program == "multikernel") {
+		add_kernels(j, "additional_info", b.kernels, 0);
 	} else {
+		const Kernel &first = b.kernels.front();
 		j["thread_count"] = first.threads;
 		j["block_count"] = first.blocks;
 		bool walk = first.kind == Kind::RandomWalk || first.kind == Kind::InOrderWalk;
@@ -376,11 +449,11 @@ json benchmark_json(const Benchmark &b, bool null)
 		j["release_time"] = to_seconds(static_cast<int64_t>(first.release_ns));
 		add_copies(j, first);
 	}
-	if (b.priority)
+	if (b.priority || (b.plugin && b.stream == StreamKind::NonBlocking))
 		j["stream_priority"] = b.priority;
 	if (b.stream == StreamKind::Null)
 		j["use_null_stream"] = true;
-	else if (null)
+	else if (null && !b.plugin)
 		j["blocking_stream"] = b.stream == StreamKind::Blocking;
 	if (b.tpcs)
 		j["sm_mask"] = sm_mask_text(*b.tpcs);
@@ -388,6 +461,8 @@ json benchmark_json(const Benchmark &b, bool null)
 		j["max_iterations"] = b.iterations;
 	if (b.max_ns)
 		j["max_time"] = to_seconds(static_cast<int64_t>(b.max_ns));
+	if (b.mps_percentage)
+		j["mps_thread_percentage"] = *b.mps_percentage;
 	return j;
 }
 
@@ -426,28 +501,9 @@ const std::optional<TpcSet> &Scenario::tpcs_of(u32 benchmark, u32 kernel) const
 {
 	const Benchmark &b = benchmarks[benchmark];
 
-	if (b.kernels[kernel].tpcs)
+	if (kernel < b.kernels.size() && b.kernels[kernel].tpcs)
 		return b.kernels[kernel].tpcs;
 	return b.tpcs ? b.tpcs : tpcs;
-}
-
-// The sources: CUDA C++ Programming Guide, table of technical specifications by compute capability; RTAS'23, section IV-A
-// (the GTX 1060, 6.1, and older GPUs have one SM per TPC, the P100, 6.0, and newer ones two).
-void set_capability(Machine &machine, u32 capability)
-{
-	struct Row {
-		u32 capability, grids;
-	};
-	constexpr u32 MAXWELL_LAST = 53, GP10X = 61;
-	constexpr Row ROWS[] = {{30, 16}, {32, 4},   {35, 32}, {37, 32}, {50, 32},  {52, 32},
-				{53, 16}, {60, 128}, {61, 32}, {62, 16}, {70, 128}, {72, 16}};
-	constexpr u32 TURING = 75, LAST_KNOWN = 129, NEWER_GRIDS = 128; // 7.5 to 12.x
-
-	machine.sms_per_tpc = capability <= MAXWELL_LAST || capability == GP10X ? 1 : 2;
-	machine.grids = capability >= TURING && capability <= LAST_KNOWN ? NEWER_GRIDS : 0;
-	for (const Row &row : ROWS)
-		if (row.capability == capability)
-			machine.grids = row.grids;
 }
 
 Scenario parse_scenario(const std::string &text, const std::string &name)
@@ -467,6 +523,8 @@ Scenario parse_scenario(const std::string &text, const std::string &name)
 	if (s.threads && s.processes)
 		file.refuse("use_threads is true, but with use_processes each process has one benchmark");
 	s.synchronized = parse_flag(file, "sync_every_iteration");
+	s.pinned = parse_flag(file, "pin_cpus");
+	s.warm_up = parse_flag(file, "do_warmup");
 	s.tpcs = parse_tpcs(file);
 	Repetition repetition = parse_repetition(file, {});
 	if (file.has("cuda_device"))
@@ -478,7 +536,9 @@ Scenario parse_scenario(const std::string &text, const std::string &name)
 		const Benchmark &b = s.benchmarks.back();
 		add_names(item, b, kernels, logs);
 		check_masks(item, s);
-		launches += u64{b.iterations} * b.kernels.size();
+		if (b.mps_percentage && !s.processes)
+			item.refuse("mps_thread_percentage is set, but the scenario has no use_processes");
+		launches += u64{b.iterations} * std::max<size_t>(b.kernels.size(), 1);
 		for (const Kernel &k : b.kernels)
 			blocks += u64{b.iterations} * k.blocks;
 		if (s.benchmarks.size() > MAX_STREAMS || launches > MAX_KERNELS || blocks > MAX_BLOCKS)
@@ -502,6 +562,10 @@ json scenario_json(const Scenario &scenario)
 		j["use_threads"] = true;
 	if (scenario.synchronized)
 		j["sync_every_iteration"] = true;
+	if (scenario.pinned)
+		j["pin_cpus"] = true;
+	if (scenario.warm_up)
+		j["do_warmup"] = true;
 	if (scenario.device)
 		j["cuda_device"] = *scenario.device;
 	if (scenario.tpcs)
@@ -509,30 +573,6 @@ json scenario_json(const Scenario &scenario)
 	for (const Benchmark &b : scenario.benchmarks)
 		j["benchmarks"].push_back(benchmark_json(b, scenario.has_null_stream()));
 	return j;
-}
-
-void check_fits(const Scenario &scenario, const Machine &machine)
-{
-	const TpcSet all = machine.tpcs() < MAX_TPCS ? ~(~TpcSet() << machine.tpcs()) : ~TpcSet();
-
-	for (u32 number = 0; number < scenario.benchmarks.size(); number++)
-		for (u32 kernel = 0; kernel < scenario.benchmarks[number].kernels.size(); kernel++) {
-			const Kernel &k = scenario.benchmarks[number].kernels[kernel];
-			const std::optional<TpcSet> &tpcs = scenario.tpcs_of(number, kernel);
-			if (machine.threads_per_sm && k.threads > machine.threads_per_sm)
-				throw Error(Error::Input,
-					    fmt::format("{}: kernel \"{}\": {} threads per block, but an SM holds {}",
-							scenario.name, k.name, k.threads, machine.threads_per_sm));
-			if (machine.shared_per_block && k.shared > machine.shared_per_block)
-				throw Error(Error::Input,
-					    fmt::format("{}: kernel \"{}\": {} bytes of shared memory per block, but "
-							"this GPU has {}",
-							scenario.name, k.name, k.shared, machine.shared_per_block));
-			if (tpcs && (*tpcs & all).none())
-				throw Error(Error::Input,
-					    fmt::format("{}: kernel \"{}\": its mask {} has none of the GPU's {} TPCs",
-							scenario.name, k.name, sm_mask_text(*tpcs), machine.tpcs()));
-		}
 }
 
 } // namespace tool::blocks

@@ -5,6 +5,7 @@
 // several (multikernel). docs/blocks.md describes the keys.
 #pragma once
 
+#include "gpulens/blocks/plugin.hpp"
 #include "gpulens/blocks/sm_mask.hpp"
 
 #include <gpulens/types.h>
@@ -57,12 +58,17 @@ enum class StreamKind {
 
 struct Benchmark { // a CUDA stream
 	std::string program, label, log_name;
-	int priority = 0; // CUDA's stream priority: a lower number is a higher priority
-	std::vector<Kernel> kernels{};
+	int priority = 0;              // CUDA's stream priority: a lower number is a higher priority
+	std::vector<Kernel> kernels{}; // of a plugin: what the scenario says that it launches; empty: nothing
+	std::optional<Plugin> plugin{};
 	std::optional<TpcSet> tpcs{}; // the stream's mask
 	u32 iterations = 1;           // its kernels are launched so often; the next time when all have ended
 	u64 max_ns = 0;               // no iteration begins later after the first; 0: no limit
 	StreamKind stream = StreamKind::NonBlocking; // several may be in the NULL stream
+	std::optional<double> mps_percentage{};      // of the threads that MPS lets its process use
+
+	// When its first kernel is launched, or the plugin called, after the scenario's begin.
+	u64 release_ns() const { return plugin ? plugin->release_ns : kernels.front().release_ns; }
 };
 
 struct Scenario {
@@ -72,6 +78,7 @@ struct Scenario {
 	bool processes = false;       // each benchmark is a process of its own
 	bool threads = false;         // a thread for each benchmark; otherwise one launches those of all in a process
 	bool synchronized = false;    // an iteration begins when all benchmarks have ended the previous one
+	bool pinned = false, warm_up = false; // of plugins: each has a processor; each runs before measurements begin
 	std::vector<Benchmark> benchmarks{};
 
 	// Returns the indices of benchmark and kernel of each launch of the first iteration, by release time, then in the
@@ -82,6 +89,7 @@ struct Scenario {
 	// Whether a benchmark is in the NULL stream. Otherwise Blocking streams are as NonBlocking ones.
 	bool has_null_stream() const;
 	// Returns the mask that applies to a kernel, as in libsmctrl: its own, else the stream's, else that of the process.
+	// kernel: may be one that only a plugin knows.
 	const std::optional<TpcSet> &tpcs_of(u32 benchmark, u32 kernel) const;
 };
 
