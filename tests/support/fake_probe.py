@@ -52,18 +52,24 @@ class Kernel:
 
 
 class Copy:
-    """A copy of a run: when it came to the head of its stream, and when it began."""
+    """A copy of a run: when it came to the head of its stream, when it began, when it goes on and what is left."""
 
-    def __init__(self, engine: int, size: int) -> None:
-        self.engine, self.length = engine % COPY_ENGINES, -(-size // COPY_RATE)
+    def __init__(self, process: int, engine: int, size: int) -> None:
+        self.process, self.engine, self.left = process, engine % COPY_ENGINES, -(-size // COPY_RATE)
         self.came: typing.Optional[typing.Tuple[int, int, int]] = None
         self.start: typing.Optional[int] = None
-        self.ended = False
+        self.since: typing.Optional[int] = None  # None: the engine is another process's
+        self.end: typing.Optional[int] = None
 
-    def end(self) -> int:
-        """When it ends, if it has begun."""
-        assert self.start is not None
-        return self.start + self.length
+    def due(self) -> typing.Optional[int]:
+        """When it ends, if it has the engine."""
+        return None if self.since is None or self.end is not None else self.since + self.left
+
+    def pause(self, now: int) -> None:
+        """Takes the engine from it."""
+        if self.since is not None:
+            self.left -= now - self.since
+        self.since = None
 
 
 class Run:
@@ -72,7 +78,7 @@ class Run:
     def __init__(self, kernel: Kernel, release: int) -> None:
         self.kernel, self.release = kernel, release
         self.placed: typing.List[typing.List[typing.Any]] = []
-        self.copies = [Copy(i, size) if size else None for i, size in enumerate(kernel.copies)]
+        self.copies = [Copy(kernel.stream.process, i, size) if size else None for i, size in enumerate(kernel.copies)]
 
     def has_started_all(self) -> bool:
         """Whether all of its blocks have started."""
@@ -84,15 +90,19 @@ class Run:
 
     def has_ended(self) -> bool:
         """Rules D and C4."""
-        return self.has_run() and (not self.copies[1] or self.copies[1].ended)
+        return self.has_run() and (not self.copies[1] or self.copies[1].end is not None)
 
-    def begun_copies(self) -> typing.List[Copy]:
-        """Those that an engine has begun."""
-        return [c for c in self.copies if c and c.start is not None]
+    def wants_sms(self) -> bool:
+        """Whether it has no copy to wait for, and has not run."""
+        return (not self.copies[0] or self.copies[0].end is not None) and not self.has_run()
+
+    def all_copies(self) -> typing.List[Copy]:
+        """In and out, as far as it has them."""
+        return [c for c in self.copies if c]
 
     def end(self) -> int:
         """When blocks and copies had ended."""
-        return max([end for _, end, _ in self.placed] + [c.end() for c in self.begun_copies()])
+        return max([end for _, end, _ in self.placed] + [c.end or 0 for c in self.all_copies()])
 
     def sms(self) -> typing.List[int]:
         """The SMs of its mask."""
@@ -126,40 +136,66 @@ def is_ahead(other: Run, run: Run) -> bool:
                                         "null" in kinds and "" not in kinds)
 
 
-def run_copies(runs: typing.List[Run], ready: typing.Dict[Run, int], now: int) -> None:
-    """Ends and begins copies: an engine has one at a time, in the order in which they came. ready: the number of each
-    run whose turn in its stream it is."""
-    for run in runs:
-        for copy in run.begun_copies():
-            copy.ended = copy.ended or copy.end() <= now
-    for run, number in ready.items():
+def find_heads(runs: typing.List[Run], came: typing.Dict[Run, typing.Tuple[int, int, int]], now: int) -> None:
+    """Lets kernels and copies enter their queues whose turn in their stream it is."""
+    for number, run in enumerate(runs):
+        ahead = [o for n, o in enumerate(runs) if (o.release, n) < (run.release, number) and is_ahead(o, run)]
+        if run.release > now or not all(o.has_ended() for o in ahead):
+            continue
+        if run.wants_sms():
+            came.setdefault(run, (now, run.release, number))
         for copy, due in zip(run.copies, (True, run.has_run())):
             if copy and due and copy.came is None:
                 copy.came = (now, run.release, number)
-    for engine in range(COPY_ENGINES):
-        left = [c for run in runs for c in run.copies if c and c.came and not c.ended and c.engine == engine]
-        if left and all(c.start is None for c in left):
-            min(left, key=lambda c: c.came or (0, 0, 0)).start = now
 
 
-def run_process(runs: typing.List[Run], came: typing.Dict[Run, typing.Tuple[int, int, int]], now: int) -> None:
-    """What a process does at a moment in which it has the GPU. The queue is computed anew: the heads of streams, by
+class Turn:
+    """Whose turn it is on the SMs or a copy engine, and until when others wait."""
+
+    def __init__(self) -> None:
+        self.process, self.end, self.wanted = 0, 0, False
+
+    def give(self, wanting: typing.Set[int], count: int, now: int) -> None:
+        """R4: gives it to the next process that wants it when the slice or the work has ended."""
+        self.wanted = len(wanting) > 1
+        if wanting and (self.process not in wanting or now >= self.end):
+            self.process = min(wanting, key=lambda p: (p - self.process - 1) % count)
+            self.end = now + SLICE
+
+
+def is_first(run: Run, runs: typing.List[Run]) -> bool:
+    """Whether all before it in its stream has ended."""
+    number = runs.index(run)
+    return all(o.has_ended() for n, o in enumerate(runs)
+               if o.kernel.stream is run.kernel.stream and (o.release, n) < (run.release, number))
+
+
+def run_copies(runs: typing.List[Run], turns: typing.List[Turn], count: int, now: int) -> None:
+    """An engine has one copy at a time, of the process whose turn it is (R4, whatever the SMs do: R5), in the order in
+    which they came."""
+    for engine, turn in enumerate(turns):
+        left = [c for run in runs for c in run.all_copies() if c.came and c.end is None and c.engine == engine]
+        turn.give({c.process for c in left}, count, now)
+        for copy in left:
+            if copy.process != turn.process:
+                copy.pause(now)
+        own = [c for c in left if c.process == turn.process]
+        if own and all(c.since is None for c in own):
+            first = min(own, key=lambda c: (c.start is None, c.came))
+            first.since = now
+            first.start = now if first.start is None else first.start
+
+
+def run_process(every: typing.List[Run], process: int, came: typing.Dict[Run, typing.Tuple[int, int, int]],
+                now: int) -> None:
+    """What a process does at a moment in which it has the SMs. every: runs of all processes. The queue is computed anew: the heads of streams, by
     priority and when they became heads; the first ones have task slots."""
+    runs = [run for run in every if run.kernel.stream.process == process]
     for run in runs:
         for block in run.placed:
             if block[1] is None and block[0] + run.kernel.work <= now:
                 block[1] = now
-    for run in runs:
-        for copy in run.begun_copies():
-            copy.ended = copy.ended or copy.end() <= now
-    ready = {}
-    for number, run in enumerate(runs):
-        ahead = [o for n, o in enumerate(runs) if (o.release, n) < (run.release, number) and is_ahead(o, run)]
-        if run.release <= now and all(o.has_ended() for o in ahead):
-            ready[run] = number
-            if run not in came and (not run.copies[0] or run.copies[0].ended):
-                came[run] = (now, run.release, number)
-    run_copies(runs, ready, now)
+    find_heads(every, came, now)
     queue = sorted((run for run in runs if run in came and not run.has_run()),
                    key=lambda run: (run.kernel.stream.priority, came[run]))
     left, waiting = free_threads(runs), set()
@@ -202,23 +238,25 @@ def simulate_kernels(streams: typing.List[Stream], kernels: typing.List[Kernel],
     for kernel in kernels:  # in the order of launches
         runs.append(Run(kernel, kernel.release))
     count = 1 + max(s.process for s in streams)
-    active, slice_end, now = 0, 0, 0
+    sms, engines, now = Turn(), [Turn() for _ in range(COPY_ENGINES)], 0
     while not all(s.has_ended() for s in streams):
+        for copy in (c for run in runs for c in run.all_copies()):
+            due = copy.due()
+            copy.end = due if due is not None and due <= now else copy.end
+        find_heads(runs, came, now)
         for _ in range(count + 1):
-            working = [p for p in range(count) if any(r.release <= now and not r.has_ended() for r in runs
-                                                      if r.kernel.stream.process == p)]
-            if working and (active not in working or now >= slice_end):
-                active = min(working, key=lambda p: (p - active - 1) % count)
-                slice_end = now + SLICE
-            run_process([r for r in runs if r.kernel.stream.process == active], came, now)
+            sms.give({r.kernel.stream.process for r in runs if r.release <= now and r.wants_sms() and is_first(r, runs)},
+                     count, now)
+            run_process(runs, sms.process, came, now)
+        find_heads(runs, came, now)
+        run_copies(runs, engines, count, now)
         if begin_iterations(streams, runs, barrier, now):
             continue
         times = [r.release for r in runs if r.release > now]
         times += [block[0] + r.kernel.work for r in runs for block in r.placed
-                  if block[1] is None and r.kernel.stream.process == active]
-        times += [c.end() for r in runs for c in r.begun_copies() if not c.ended]
-        if len(working) > 1:
-            times.append(slice_end)
+                  if block[1] is None and r.kernel.stream.process == sms.process]
+        times += [c.due() or 0 for r in runs for c in r.all_copies()]
+        times += [turn.end for turn in (sms, *engines) if turn.wanted]
         now = min((time for time in times if time > now), default=now)
     return runs
 
@@ -306,9 +344,9 @@ def main() -> int:
             print(f"ran {k.stream.repeat[0] + 1 if BREAK == 'ran' else len(own)}")
         for run in own:
             print(f"kernel {run.release} {run.release + LATE} {run.end() + 2 * LATE} {THREADS // k.threads}")
-            for copy in run.begun_copies():
+            for copy in run.all_copies():
                 late = LATE * (1 if BREAK != "copy" else -10000000)
-                print(f"copy {run.release} {run.release + LATE} {(copy.start or 0) + LATE} {copy.end() + late}")
+                print(f"copy {run.release} {run.release + LATE} {(copy.start or 0) + LATE} {(copy.end or 0) + late}")
             for start, stop, where in run.placed:
                 print(f"block {start + LATE} {stop + LATE} {SMS if BREAK == 'sm' else where}")
                 if BREAK == "short":

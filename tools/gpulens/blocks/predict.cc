@@ -46,36 +46,61 @@ public:
 		enter_queues();
 	}
 
-	bool has_work() const
+	// Whether a kernel runs, or could if the process had the SMs.
+	bool has_kernels() const
 	{
-		return std::any_of(streams_.begin(), streams_.end(),
-				   [](const StreamState &s) { return !s.work.empty(); });
+		return std::any_of(streams_.begin(), streams_.end(), [](const StreamState &s) {
+			return !s.work.empty() && s.work.front().part == Part::Blocks;
+		});
 	}
+
+	bool has_copies(size_t engine) const { return !engines_[engine].queue.empty(); }
+	size_t engines() const { return engines_.size(); }
 
 	bool is_idle(u32 stream) const { return streams_[stream].work.empty(); }
 
-	// Returns when the next block or copy ends.
-	s64 next_end() const
-	{
-		s64 next = running_.empty() ? NEVER : running_.top().end;
+	// Returns when the next block ends.
+	s64 next_block_end() const { return running_.empty() ? NEVER : running_.top().end; }
 
-		for (const CopyEngine &e : engines_)
-			next = std::min(next, e.end);
-		return next;
-	}
+	// Returns when the engine's copy ends; NEVER if it has none.
+	s64 copy_end(size_t engine) const { return engines_[engine].end; }
 
-	// Advances to that time, in which the process has the GPU.
-	void run(s64 now)
+	void end_copies(s64 now)
 	{
-		for (; !running_.empty() && running_.top().end <= now; running_.pop())
-			end_block(running_.top(), now);
 		for (CopyEngine &e : engines_)
 			if (e.end <= now)
 				end_copy(e, now);
 		enter_queues();
-		for (CopyEngine &e : engines_)
-			if (e.end == NEVER && !e.queue.empty())
-				start_copy(e, now);
+	}
+
+	// Rules C2 and C3: the first copy of the queue has the engine, as long as the process has it.
+	void run_copy(size_t engine, s64 now)
+	{
+		CopyEngine &e = engines_[engine];
+
+		if (e.end != NEVER || e.queue.empty())
+			return;
+		if (!e.left)
+			begin_copy(e, now);
+		e.end = now + e.left;
+	}
+
+	// The process loses the engine.
+	void pause_copy(size_t engine, s64 now)
+	{
+		CopyEngine &e = engines_[engine];
+
+		if (e.end != NEVER)
+			e.left = e.end - now;
+		e.end = NEVER;
+	}
+
+	// Advances to that time, in which the process has the SMs.
+	void run(s64 now)
+	{
+		for (; !running_.empty() && running_.top().end <= now; running_.pop())
+			end_block(running_.top(), now);
+		enter_queues();
 		do
 			while (dispatch(now))
 				;
@@ -105,6 +130,7 @@ private:
 	};
 	struct CopyEngine {
 		std::deque<Work> queue; // the first one is copied if end is a time
+		s64 left = 0; // of the first one, ns, if it has begun and its process does not have the engine
 		s64 end = NEVER;
 	};
 	struct RunningBlock {
@@ -162,20 +188,20 @@ private:
 		return work.part == Part::In ? *k.copy_in : *k.copy_out;
 	}
 
-	// Rules C2 and C3: the first copy of the queue has the engine.
-	void start_copy(CopyEngine &engine, s64 now)
+	void begin_copy(CopyEngine &engine, s64 now)
 	{
 		Copy &copy = copy_of(engine.queue.front());
 
 		copy.start = now;
-		copy.end = now + static_cast<s64>(std::ceil(static_cast<double>(copy.bytes) / log_.machine.copy_rate));
-		engine.end = copy.end;
+		engine.left = static_cast<s64>(std::ceil(static_cast<double>(copy.bytes) / log_.machine.copy_rate));
 	}
 
 	void end_copy(CopyEngine &engine, s64 now)
 	{
+		copy_of(engine.queue.front()).end = now;
 		end_work(engine.queue.front().kernel, now);
 		engine.queue.pop_front();
+		engine.left = 0;
 		engine.end = NEVER;
 	}
 
@@ -289,7 +315,8 @@ class Simulation {
 public:
 	Simulation(const Scenario &scenario, const Machine &machine)
 		: scenario_(scenario), log_(empty_log(scenario, machine)), loops_(scenario.benchmarks.size()),
-		  contexts_(log_.processes(), Context(log_, machine, scenario.benchmarks.size()))
+		  contexts_(log_.processes(), Context(log_, machine, scenario.benchmarks.size())),
+		  engines_(contexts_[0].engines())
 	{
 	}
 
@@ -297,17 +324,18 @@ public:
 	{
 		for (s64 now = next_launch(); now != NEVER;) {
 			launch_kernels(now);
+			for (Context &c : contexts_)
+				c.end_copies(now);
 			take_turn(now);
 			// Another process may have nothing but blocks that ended meanwhile.
 			for (size_t tries = 0; tries < contexts_.size(); tries++) {
-				contexts_[active_].run(now);
+				contexts_[sms_.active].run(now);
 				take_turn(now);
 			}
+			for (size_t engine = 0; engine < engines_.size(); engine++)
+				take_engine(engine, now);
 			end_iterations(now);
-			s64 next = std::min(next_launch(), contexts_[active_].next_end());
-			if (count_working() > 1)
-				next = std::min(next, slice_end_);
-			now = std::max(next, now);
+			now = std::max(next_event(), now);
 		}
 		sort_by_launch(log_.kernels);
 		log_.simulated = true;
@@ -392,33 +420,68 @@ private:
 		return true;
 	}
 
-	size_t count_working() const
-	{
-		return static_cast<size_t>(std::count_if(contexts_.begin(), contexts_.end(),
-							 [](const Context &c) { return c.has_work(); }));
-	}
+	// Turns of processes on the SMs, or on a copy engine.
+	struct Turns {
+		size_t active = 0; // the process that has them
+		s64 slice_end = 0;
+	};
 
-	// Rule R4: one process has the GPU. Gives it to the next one with work when the time slice, or the work, has ended.
-	void take_turn(s64 now)
+	// Rule R4: gives the SMs, or the engine, to the next process that wants them when the time slice, or the work, has
+	// ended.
+	template <typename Wants> void pass_turn(Turns &turns, s64 now, Wants wants) const
 	{
-		if (contexts_[active_].has_work() && now < slice_end_)
+		if (wants(contexts_[turns.active]) && now < turns.slice_end)
 			return;
 		for (size_t i = 1; i <= contexts_.size(); i++) {
-			size_t next = (active_ + i) % contexts_.size();
-			if (!contexts_[next].has_work())
+			size_t next = (turns.active + i) % contexts_.size();
+			if (!wants(contexts_[next]))
 				continue;
-			active_ = next;
-			slice_end_ = now + SLICE_NS;
+			turns = {next, now + SLICE_NS};
 			return;
 		}
+	}
+
+	void take_turn(s64 now)
+	{
+		pass_turn(sms_, now, [](const Context &c) { return c.has_kernels(); });
+	}
+
+	// Rule R5: whose turn it is on a copy engine does not depend on the SMs.
+	void take_engine(size_t engine, s64 now)
+	{
+		size_t before = engines_[engine].active;
+
+		pass_turn(engines_[engine], now, [engine](const Context &c) { return c.has_copies(engine); });
+		if (engines_[engine].active != before)
+			contexts_[before].pause_copy(engine, now);
+		contexts_[engines_[engine].active].run_copy(engine, now);
+	}
+
+	// Returns when the time slice ends, if another process waits for that.
+	template <typename Wants> s64 next_turn(const Turns &turns, Wants wants) const
+	{
+		return std::count_if(contexts_.begin(), contexts_.end(), wants) > 1 ? turns.slice_end : NEVER;
+	}
+
+	s64 next_event() const
+	{
+		s64 next = std::min(next_launch(), contexts_[sms_.active].next_block_end());
+
+		next = std::min(next, next_turn(sms_, [](const Context &c) { return c.has_kernels(); }));
+		for (size_t i = 0; i < engines_.size(); i++) {
+			next = std::min(next, contexts_[engines_[i].active].copy_end(i));
+			next = std::min(next,
+					next_turn(engines_[i], [i](const Context &c) { return c.has_copies(i); }));
+		}
+		return next;
 	}
 
 	const Scenario &scenario_;
 	Log log_;
 	std::vector<Loop> loops_; // by benchmark
 	std::vector<Context> contexts_;
-	size_t active_ = 0; // process that has the GPU
-	s64 slice_end_ = 0;
+	Turns sms_;
+	std::vector<Turns> engines_;
 };
 
 } // namespace
@@ -439,8 +502,6 @@ Log predict(const Scenario &scenario, const Machine &machine)
 					    where + "only the run time of a spin kernel is known in advance");
 			if (k.shared)
 				throw Error(Error::Input, where + "shared memory is not simulated");
-			if ((k.copy_in || k.copy_out) && scenario.processes && scenario.benchmarks.size() > 1)
-				throw Error(Error::Input, where + "copies of several processes are not simulated");
 		}
 	}
 	return Simulation(scenario, machine).run();

@@ -26,6 +26,13 @@ std::vector<u32> sms_of(const Ran &k)
 	return {sms.begin(), sms.end()};
 }
 
+json summarize_copy(const std::optional<Copy> &copy)
+{
+	if (!copy)
+		return nullptr;
+	return {{"bytes", copy->bytes}, {"start", to_seconds(copy->start)}, {"end", to_seconds(copy->end)}};
+}
+
 } // namespace
 
 std::string summary_text(const Log &log, const Style &style)
@@ -34,9 +41,14 @@ std::string summary_text(const Log &log, const Style &style)
 	std::string out = replace_controls(log.scenario);
 	bool masks =
 		std::any_of(log.kernels.begin(), log.kernels.end(), [](const Ran &k) { return k.tpcs.has_value(); });
+	bool copies = std::any_of(log.kernels.begin(), log.kernels.end(),
+				  [](const Ran &k) { return k.copy_in || k.copy_out; });
 	bool processes = log.processes() > 1;
 	std::vector<std::string> heads = {"<Kernel", "Stream",     "<Label",        "Blocks",       "Threads",
 					  "SMs",     "Launched s", "First start s", "Last start s", "Last end s"};
+	if (copies)
+		heads.insert(heads.end(),
+			     {"In bytes", "In start s", "In end s", "Out bytes", "Out start s", "Out end s"});
 	if (masks)
 		heads.emplace_back("<Mask");
 	if (processes)
@@ -61,6 +73,13 @@ std::string summary_text(const Log &log, const Style &style)
 					 time(k.first_start()),
 					 time(k.last_start()),
 					 time(k.last_end())};
+		for (const std::optional<Copy> *copy : {&k.copy_in, &k.copy_out}) {
+			if (!copies)
+				break;
+			row.emplace_back(*copy ? std::to_string((*copy)->bytes) : "-");
+			row.emplace_back(*copy ? time((*copy)->start) : "-");
+			row.emplace_back(*copy ? time((*copy)->end) : "-");
+		}
 		if (masks)
 			row.emplace_back(k.tpcs ? sm_mask_text(*k.tpcs) : "-");
 		if (processes)
@@ -90,7 +109,9 @@ json summary_json(const Log &log, const std::optional<Verdict> &verdict, const s
 				   {"launched", k.launched ? json(to_seconds((*k.launched)[0])) : json(nullptr)},
 				   {"first_start", to_seconds(k.first_start())},
 				   {"last_start", to_seconds(k.last_start())},
-				   {"last_end", to_seconds(k.last_end())}});
+				   {"last_end", to_seconds(k.last_end())},
+				   {"copy_in", summarize_copy(k.copy_in)},
+				   {"copy_out", summarize_copy(k.copy_out)}});
 	return {{"version", SUMMARY_JSON_VERSION},
 		{"command", "blocks"},
 		{"scenario", log.scenario},
