@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from support.measured import check_report, check_schema, run_gpulens
+from support.program import ROOT
 
 SVG = "{http://www.w3.org/2000/svg}"
 TRACES = {"r1": "R1", "fig5": "R2", "fig6": "R4", "fig7": "R4", "fig8": "R5", "fig9": "R5", "fig10": "R8"}
@@ -266,6 +267,19 @@ def test_tables_are_measured(tmp_path: pathlib.Path) -> None:
         "packed, 1 x 1 TPCs", "packed, 1 x 2 TPCs", "packed, 1 x 64 TPCs", "packed, 2 x 1 TPCs", "packed, 2 x 2 TPCs"]
     cases = measure_one("table3", tmp_path, "--for", "2s", status=5)
     assert cases["verdict"] == "cannot be told" and "1.00 times in partitions" in cases["sentence"]
+
+
+def test_a_net_is_measured(tmp_path: pathlib.Path) -> None:
+    """--job net with tests/support/fake_torch, whose net takes 96 ms / TPCs: each split of fig14 has the TPCs that it
+    says. Seen failing with the TPCs of A for B."""
+    splits = measure_one("fig14", tmp_path, "--job", "net", "--for", "2s",
+                         PYTHONPATH=str(ROOT / "tests/support/fake_torch"))
+    assert splits["verdict"] == "seen", splits["sentence"]
+    assert "net" in splits["job"] and len(splits["rows"]) == 7
+    for row in splits["rows"]:
+        assert row["a"]["tpcs"] + row["b"]["tpcs"] == 8
+        for instance in (row["a"], row["b"]):
+            assert instance["mean_ms"] == pytest.approx(96 / instance["tpcs"])
 
 
 def test_a_program_is_run_in_processes() -> None:
