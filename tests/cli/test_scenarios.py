@@ -180,7 +180,7 @@ def make_copying(tmp_path: pathlib.Path) -> str:
 def test_processes_take_turns_on_copy_engines(tmp_path: pathlib.Path) -> None:
     """R4 and R5 (RTAS'24), by hand: copies of 4 ms of two processes have the engine for 2 ms each in turn, the second
     process first; meanwhile the third one, which only has a kernel, keeps the SMs. Then kernels take turns. Seen
-    failing with copies that wait for their process's turn on the SMs."""
+    failing with copies of several processes refused."""
     job = {"filename": "timer_spin", "thread_count": 32, "block_count": 1, "additional_info": 1000000}
     file = write_scenario(tmp_path, {**job, "copy_in_count": 10000000}, {**job, "copy_in_count": 10000000},
                           {**job, "additional_info": 5000000}, use_processes=True)
