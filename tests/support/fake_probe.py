@@ -188,8 +188,8 @@ def run_copies(runs: typing.List[Run], turns: typing.List[Turn], count: int, now
 
 def run_process(every: typing.List[Run], process: int, came: typing.Dict[Run, typing.Tuple[int, int, int]],
                 now: int) -> None:
-    """What a process does at a moment in which it has the SMs. every: runs of all processes. The queue is computed anew: the heads of streams, by
-    priority and when they became heads; the first ones have task slots."""
+    """What a process does at a moment in which it has the SMs. every: runs of all processes. The queue is computed
+    anew: the heads of streams, by priority and when they became heads; the first ones have task slots."""
     runs = [run for run in every if run.kernel.stream.process == process]
     for run in runs:
         for block in run.placed:
@@ -245,8 +245,8 @@ def simulate_kernels(streams: typing.List[Stream], kernels: typing.List[Kernel],
             copy.end = due if due is not None and due <= now else copy.end
         find_heads(runs, came, now)
         for _ in range(count + 1):
-            sms.give({r.kernel.stream.process for r in runs if r.release <= now and r.wants_sms() and is_first(r, runs)},
-                     count, now)
+            wanting = [r for r in runs if r.release <= now and r.wants_sms() and is_first(r, runs)]
+            sms.give({r.kernel.stream.process for r in wanting}, count, now)
             run_process(runs, sms.process, came, now)
         find_heads(runs, came, now)
         run_copies(runs, engines, count, now)

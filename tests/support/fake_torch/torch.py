@@ -100,12 +100,12 @@ class Module:
         CURRENT.stream.ms += MS / CURRENT.stream.tpcs
 
 
-def zeros(*shape: int, device: str) -> typing.Tuple[int, ...]:
+def make_shape(*shape: int, device: str) -> typing.Tuple[int, ...]:
     assert device == "cuda"
     return shape
 
 
-rand = zeros
+zeros = rand = make_shape
 no_grad = contextlib.nullcontext
 backends = types.SimpleNamespace(cudnn=types.SimpleNamespace(enabled=True))
 nn = types.SimpleNamespace(Conv2d=Module, LeakyReLU=Module, MaxPool2d=Module, Sequential=Module)
