@@ -5,7 +5,9 @@
 namespace emu {
 
 // NV_PMC_INTR(i) 0x100, INTR_EN(i) 0x140, both read only, INTR_EN_SET(i) 0x160, INTR_EN_CLEAR(i) 0x180: OGK pascal/
-// gp100/dev_boot.h, DOC pascal/gp100-msi-intr.txt. That both words have all lines: nouveau mc/gf100.c and gp100.c.
+// gp100/dev_boot.h, DOC pascal/gp100-msi-intr.txt. Before: INTR_EN(i) is written (OGK maxwell/gm107/dev_boot.h), a one
+// enables all lines, and 0x640 + 4i has a bit for each (nouveau mc/gf100.c); all on after reset is assumed, since
+// nouveau sets none. That both words have all lines: nouveau mc/gf100.c and gp100.c.
 u32 InterruptTree::pending() const
 {
 	u32 v = 0;
@@ -21,18 +23,34 @@ bool InterruptTree::read(u32 off, u32 &v)
 	case 0x100:
 	case 0x104: v = pending(); return true;
 	case 0x140:
-	case 0x144: v = enabled_[i]; return true;
+	case 0x144: v = kind_ != BringUp::Pascal ? on_[i] : enabled_[i]; return true;
 	case 0x160:
 	case 0x164:
 	case 0x180:
-	case 0x184: v = 0; return true; // write only
+	case 0x184: v = 0; return kind_ == BringUp::Pascal; // write only
+	case 0x640:
+	case 0x644: v = enabled_[i]; return kind_ != BringUp::Pascal;
 	}
 	return false;
+}
+
+bool InterruptTree::raised() const
+{
+	return (pending() & ((on_[0] ? enabled_[0] : 0) | (on_[1] ? enabled_[1] : 0))) != 0;
 }
 
 bool InterruptTree::write(u32 off, u32 v)
 {
 	unsigned i = off >> 2 & 1;
+	if (kind_ != BringUp::Pascal) {
+		switch (off) {
+		case 0x140:
+		case 0x144: on_[i] = get_bit(v, 0); return true;
+		case 0x640:
+		case 0x644: enabled_[i] = v; return true;
+		}
+		return read(off, v); // read only
+	}
 	switch (off) {
 	case 0x160:
 	case 0x164: enabled_[i] |= v; return true;
@@ -44,7 +62,9 @@ bool InterruptTree::write(u32 off, u32 v)
 
 void InterruptTree::reset()
 {
-	enabled_[0] = enabled_[1] = 0;
+	bool older = kind_ != BringUp::Pascal;
+	enabled_[0] = enabled_[1] = older ? ~0u : 0;
+	on_[0] = on_[1] = !older;
 }
 
 // NV_PMC_ENABLE PFIFO 8, PGRAPH 12: OGK maxwell/gm107/dev_boot.h, DOC gk104-disable-graphics-power-gating.txt (PGRAPH),
@@ -109,7 +129,8 @@ void Alarm::reset()
 
 // Units that faulted 0x259c, a one clears; of unit i INST 0x2800 + 16*i, VA_LO, VA_HI, and REASON 4:0, CLIENT 14:8,
 // ACCESS 18:16, HUB 20: nouveau engine/fifo/gp100.c, gk104.c (reason 2: a page table entry; client 7: Host; access 0
-// read, 1 write). The client of an engine is assumed to be the same one.
+// read, 1 write). Before Pascal: REASON 3:0, HUB 6, ACCESS 7, CLIENT 12:8, 6: Host (gf100.c, gk104.c). The client of an
+// engine is assumed to be the same one.
 bool FaultReports::read(u32 off, u32 &v)
 {
 	if (off == 0x259c) {
@@ -123,7 +144,10 @@ bool FaultReports::read(u32 off, u32 &v)
 	case 0x0: v = u32(f.inst.addr >> 12); break;
 	case 0x4: v = u32(f.fault.va); break;
 	case 0x8: v = u32(f.fault.va >> 32); break;
-	case 0xc: v = 2 | put_bits(14, 8, 7) | put_bits(18, 16, f.fault.write) | put_bits(20, 20, 1); break;
+	case 0xc:
+		v = wide_ ? 2 | put_bits(14, 8, 7) | put_bits(18, 16, f.fault.write) | put_bits(20, 20, 1)
+			  : 2 | put_bits(6, 6, 1) | put_bits(7, 7, f.fault.write) | put_bits(12, 8, 6);
+		break;
 	}
 	return true;
 }

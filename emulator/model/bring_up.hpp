@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 // What a driver asks for when it starts the chip: PMC's interrupt tree and enables, and registers that only keep what
-// is written. Registers with sources: bring_up.cc and bring_up_table.cc. Graphics cards from Pascal to Turing only, but
-// MasterEnable, which every chip up to Turing has.
+// is written. Registers with sources: bring_up.cc and bring_up_table.cc. Graphics cards but second Maxwell, up to Turing;
+// MasterEnable is on every chip up to Turing.
 #pragma once
 #include "model/pfifo.hpp"
 
@@ -18,18 +18,23 @@ struct InterruptLine {
 
 class InterruptTree : public Unit {
 public:
-	explicit InterruptTree(std::vector<InterruptLine> lines) : lines_(std::move(lines)) {}
+	InterruptTree(std::vector<InterruptLine> lines, BringUp kind) : lines_(std::move(lines)), kind_(kind)
+	{
+		InterruptTree::reset();
+	}
 	std::vector<Range> ranges() const override { return {{0x0, 0x1000}}; }
 	bool read(u32 offset, u32 &value) override;
 	bool write(u32 offset, u32 value) override;
 	void reset() override;
 
 	u32 pending() const;
-	bool raised() const { return (pending() & (enabled_[0] | enabled_[1])) != 0; }
+	bool raised() const;
 
 private:
 	std::vector<InterruptLine> lines_;
-	u32 enabled_[2] = {};
+	BringUp kind_;
+	u32 enabled_[2]; // lines
+	bool on_[2];     // all enabled lines together
 };
 
 // PMC ENABLE 0x200. Turning PFIFO off (bit 8) resets it; of that its interrupts are modelled, not its runlists and channels.
@@ -72,16 +77,17 @@ private:
 	bool rang_ = false, enabled_ = false;
 };
 
-// MMU faults as PFIFO of Kepler to Pascal reports them.
+// MMU faults as PFIFO reports them up to Pascal.
 class FaultReports : public Unit {
 public:
-	explicit FaultReports(Host &host) : host_(host) {}
+	FaultReports(Host &host, bool wide) : host_(host), wide_(wide) {}
 	std::vector<Range> ranges() const override { return {{0x2000, 0x1000}}; }
 	bool read(u32 offset, u32 &value) override;
 	bool write(u32 offset, u32 value) override;
 
 private:
 	Host &host_;
+	bool wide_;
 };
 
 // Registers without effect.

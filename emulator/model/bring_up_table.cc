@@ -103,65 +103,207 @@ void add_turing(std::vector<KeptRegister> &all)
 		});
 }
 
+void add_from_pascal(std::vector<KeptRegister> &all, const Profile &p)
+{
+	const Fbpas fbpas(p);
+	add_rows(
+		all,
+		{
+			// PMC: enables of the PBDMAs (nouveau engine/fifo/gk104.c), all on at first (assumed); INTR_LTC, INTR_FBPA
+			// (DOC pascal/gp100-msi-intr.txt)
+			{.offset = 0x204, .reset = ~0u},
+			{.offset = 0x1c0, .writable = READ_ONLY},
+			{.offset = 0x1d0, .writable = READ_ONLY},
+			// straps: nouveau engine/device/base.c (crystal 27 MHz: bit 22), subdev/fb/base.c (memory 5:2). Assumed: 27 MHz,
+			// memory 0, which scripts/lib/vbios.py describes
+			{.offset = 0x101000, .reset = 0x00400000},
+			// SCAL NUM_FBPA_PER_FBP (DOC pascal/gp100-fbpa.txt)
+			{.offset = 0x22458, .reset = fbpas.per_fbp, .writable = READ_ONLY},
+			// FUSE: STATUS_OPT_DISPLAY (OGK maxwell/gm107/dev_fuse.h), a set bit: there is none. Copy engines 0x21c00
+			// (nouveau subdev/devinit/gm107.c), STATUS_OPT_FBIO 0x21c14 and ROP_L2_FBP(i) 0x21d70 (DOC pascal/
+			// gp100-fbpa.txt), FBPs 0x21d38 (nouveau subdev/fb/ramgm200.c)
+			{.offset = 0x21c00, .writable = READ_ONLY},
+			{.offset = 0x21c04, .reset = 0x1, .writable = READ_ONLY},
+			{.offset = 0x21c14, .reset = fbpas.absent_mask(), .writable = READ_ONLY},
+			{.offset = 0x21d38, .writable = READ_ONLY},
+			// FBPA: RAMAMOUNT of each (DOC pascal/gp100-fbpa.txt), in MiB (nouveau subdev/fb/ramgp100.c); of the group
+			// and 0x10ecc0 what nouveau subdev/fb/ramgp100.c writes
+			{.offset = 0x90020c,
+			 .reset = fbpas.mib,
+			 .writable = READ_ONLY,
+			 .count = p.num_fbpas,
+			 .stride = 0x4000},
+			{.offset = 0x9a0160},
+			{.offset = 0x9a0584},
+			{.offset = 0x9a065c},
+			{.offset = 0x10ecc0},
+			// MMU: nouveau subdev/fb/gp100.c, gp102.c (0x100cd0 bit 4: protected memory is locked), subdev/mmu/vmmgp100.c
+			// (0x100cec)
+			{.offset = 0x100cc4, .count = 3},
+			{.offset = 0x100cd0, .writable = 0x2},
+			{.offset = 0x100cec},
+			// LTC: count of the PRI ring 0x12006c, slices 0x17e280 31:28, ZBC table (nouveau subdev/ltc/gp100.c,
+			// gm107.c, gp102.c; 0x17e204 its stencils)
+			{.offset = 0x12006c,
+			 .reset = p.num_ltcs * fbpas.present / std::max(fbpas.total, 1u),
+			 .writable = READ_ONLY},
+			{.offset = 0x17e280, .reset = p.slices_per_ltc << 28, .writable = READ_ONLY},
+			{.offset = 0x17e338, .count = 7},
+			{.offset = 0x17e204},
+			// temperature: bit 29 valid, 8.5 fixed point (nouveau subdev/therm/gp100.c); 40 C is assumed
+			{.offset = 0x20460, .reset = 0x20002800, .writable = READ_ONLY},
+		});
+	for (u32 fbp = 0; fbp < p.num_fbps; fbp++) {
+		u32 ltcs = fbpas.absent_in(fbp) * p.ltc_per_fbp / fbpas.per_fbp; // that are off, the last ones
+		u32 off = ltcs ? u32(bit_mask(p.ltc_per_fbp - 1, p.ltc_per_fbp - ltcs)) : 0;
+		add_rows(all, {{.offset = 0x21d70 + 4 * fbp, .reset = off, .writable = READ_ONLY}});
+	}
+	if (p.traits.vf)
+		add_turing(all);
+	else if (p.traits.host_volta)
+		add_volta(all);
+	else
+		add_pascal(all);
+	if (p.traits.host_volta) // copies of the MMU's registers (nouveau subdev/fb/gp100.c)
+		add_rows(all, {{.offset = 0x1fac80}, {.offset = 0x1facc4, .count = 3}});
+}
+
+// Kepler and first Maxwell: nouveau is the only source but where another one is named.
+void add_before_pascal(std::vector<KeptRegister> &all, const Profile &p)
+{
+	const u32 fbps = p.num_fbps, mib = u32((p.memory_bytes >> 20) / std::max(fbps, 1u));
+	const u32 pbdmas = u32(bit_mask(p.num_pbdma - 1, 0));
+	add_rows(
+		all,
+		{
+			// PMC: enables of the PBDMAs, which nouveau counts (engine/fifo/gk104.c); 0x1850 disables the ROM (subdev/mc/
+			// nv04.c)
+			{.offset = 0x204, .reset = pbdmas, .writable = pbdmas},
+			{.offset = 0x1850},
+			// straps as in add_from_pascal(), memory 1
+			{.offset = 0x101000, .reset = 0x00400004},
+			// FBPAs in all, assumed one for each FBP (subdev/fb/ramgf108.c), those that are off (ramgf100.c, ramgk104.c),
+			// configuration and memory in MiB of each, and of all what ramgk104.c writes
+			{.offset = 0x2243c, .reset = fbps, .writable = READ_ONLY},
+			{.offset = 0x22554, .writable = READ_ONLY},
+			{.offset = 0x110204, .writable = READ_ONLY, .count = fbps, .stride = 0x1000},
+			{.offset = 0x11020c, .reset = mib, .writable = READ_ONLY, .count = fbps, .stride = 0x1000},
+			{.offset = 0x10ecc0},
+			{.offset = 0x10f160},
+			{.offset = 0x10f584},
+			{.offset = 0x10f65c},
+			// FUSE: temperature sensor 0x1a8 (subdev/fuse/gf100.c, subdev/therm/g84.c): there is one. Speed of the silicon
+			// 0x3a8, assumed, and what is written around its reading (subdev/volt/gk104.c)
+			{.offset = 0x212a8, .reset = 0x1, .writable = READ_ONLY},
+			{.offset = 0x214a8, .reset = 0x1, .writable = READ_ONLY},
+			{.offset = 0x122634},
+			// PTHERM: interrupts and their status, two of the sensor, degrees Celsius (subdev/therm/g84.c), 40 C is assumed;
+			// the fan's tachometer (gf119.c, gt215.c)
+			{.offset = 0x20000},
+			{.offset = 0x20008},
+			{.offset = 0x2000c},
+			{.offset = 0x20100, .writable = READ_ONLY},
+			{.offset = 0x20400, .reset = 40, .writable = READ_ONLY},
+			{.offset = 0xe720},
+			{.offset = 0xe728, .writable = READ_ONLY},
+			// PRI ring: what nouveau sets of its stations (subdev/privring/gk104.c)
+			{.offset = 0x122310},
+			{.offset = 0x122318, .count = 2},
+			{.offset = 0x122348},
+			{.offset = 0x122358},
+			{.offset = 0x1223b0},
+			// PMU, which answers as nouveau's own program for it would: rings from and to the host, bytes 31:16, place 15:0
+			// (subdev/pmu/fuc/host.fuc, gf119.fuc4.h, gk208.fuc5.h); nothing is ever sent. Ports of its memories, start
+			// address, start, enables of interrupts (subdev/pmu/gt215.c)
+			{.offset = 0x10a4d0, .reset = 0x00800270, .writable = READ_ONLY},
+			{.offset = 0x10a4dc, .reset = 0x008002f0, .writable = READ_ONLY},
+			{.offset = 0x10a010},
+			{.offset = 0x10a100, .writable = READ_ONLY},
+			{.offset = 0x10a104},
+			{.offset = 0x10a180, .count = 3},
+			{.offset = 0x10a1c0, .count = 2},
+			// clocks (subdev/clk/gk104.c): sources, dividers, and which are of a PLL. All 0: the crystal's, no PLL
+			{.offset = 0x137100, .writable = READ_ONLY},
+			{.offset = 0x137160, .writable = READ_ONLY, .count = 16},
+			{.offset = 0x1371d0, .writable = READ_ONLY, .count = 16},
+			{.offset = 0x137250, .writable = READ_ONLY, .count = 16},
+			{.offset = 0x1373f4, .writable = READ_ONLY},
+		});
+}
+
+void add_kepler(std::vector<KeptRegister> &all)
+{
+	add_rows(
+		all,
+		{
+			// PTIMER: numerator and denominator of its clock, and a multiplier (subdev/timer/nv41.c, regsnv04.h).
+			// Time here goes in ns whatever they say
+			{.offset = 0x9200},
+			{.offset = 0x9210},
+			{.offset = 0x9220},
+			// units that are off: 0x22500 bit 0 the display (subdev/devinit/gf100.c), GPCs 0x22504, 0x22584 and FBPs
+			// 0x22548, 0x225c8 (engine/pm/gf100.c)
+			{.offset = 0x22500, .reset = 0x1, .writable = READ_ONLY},
+			{.offset = 0x22504, .writable = READ_ONLY},
+			{.offset = 0x22548, .writable = READ_ONLY},
+			{.offset = 0x22584, .writable = READ_ONLY},
+			{.offset = 0x225c8, .writable = READ_ONLY},
+			// two enables of reading fuses (subdev/fuse/gf100.c)
+			{.offset = 0x22400},
+			{.offset = 0x21000},
+			// falcons of MSVLD, MSPDEC and MSPPP: what nouveau writes when it ends (engine/falcon.c)
+			{.offset = 0x84014, .count = 3, .stride = 0x1000},
+			{.offset = 0x84048, .count = 3, .stride = 0x1000},
+			// LTC: slices 0x17e8dc 31:28, assumed 4; number of LTCs, place and kind of compression tags, table of
+			// clear values (subdev/ltc/gk104.c, gf100.c)
+			{.offset = 0x17e000},
+			{.offset = 0x17e8c0},
+			{.offset = 0x17e8d4, .count = 2},
+			{.offset = 0x17e8dc, .reset = 4u << 28, .writable = READ_ONLY},
+			{.offset = 0x17ea44, .count = 6},
+		});
+}
+
+void add_maxwell(std::vector<KeptRegister> &all)
+{
+	add_rows(
+		all,
+		{
+			// fuses of units that are off: copy engines, display (STATUS_OPT_DISPLAY: OGK maxwell/gm107/dev_fuse.h),
+			// FBPAs (subdev/devinit/gm107.c, subdev/fb/ramgm107.c)
+			{.offset = 0x21c00, .writable = READ_ONLY},
+			{.offset = 0x21c04, .reset = 0x1, .writable = READ_ONLY},
+			{.offset = 0x21c14, .writable = READ_ONLY},
+			// LTC: slices 0x17e280 31:28, assumed 4; number of LTCs, place and kind of compression tags, table of
+			// clear values (subdev/ltc/gm107.c)
+			{.offset = 0x17e264},
+			{.offset = 0x17e278, .count = 2},
+			{.offset = 0x17e280, .reset = 4u << 28, .writable = READ_ONLY},
+			{.offset = 0x17e338, .count = 6},
+		});
+}
+
 } // namespace
 
 std::vector<KeptRegister> kept_registers(const Profile &p)
 {
-	const Fbpas fbpas(p);
 	std::vector<KeptRegister> all = {
-		// PMC: enables of the PBDMAs (nouveau engine/fifo/gk104.c), all on at first (assumed); INTR_LTC, INTR_FBPA
-		// (DOC pascal/gp100-msi-intr.txt)
-		{.offset = 0x204, .reset = ~0u},
-		{.offset = 0x1c0, .writable = READ_ONLY},
-		{.offset = 0x1d0, .writable = READ_ONLY},
 		// PBUS INTR_0, INTR_EN_0 (DOC volta/gv100/dev_bus.ref.txt): never pending here
 		{.offset = 0x1100, .writable = READ_ONLY},
 		{.offset = 0x1140},
 		// PTIMER PRI_TIMEOUT_SAVE_0, SAVE_1 (DOC volta/gv100/dev_timer.ref.txt): nothing timed out
 		{.offset = 0x9084, .count = 2},
-		// straps: nouveau engine/device/base.c (crystal 27 MHz: bit 22), subdev/fb/base.c (memory 5:2). Assumed: 27 MHz,
-		// memory 0, which scripts/lib/vbios.py describes
-		{.offset = 0x101000, .reset = 0x00400000},
 		// bit 1: devinit has run (nouveau subdev/devinit/gf100.c)
 		{.offset = 0x2240c, .reset = 0x2},
-		// SCAL NUM_FBPA_PER_FBP (DOC pascal/gp100-fbpa.txt)
-		{.offset = 0x22458, .reset = fbpas.per_fbp, .writable = READ_ONLY},
-		// FUSE: STATUS_OPT_DISPLAY (OGK maxwell/gm107/dev_fuse.h), a set bit: there is none. Copy engines 0x21c00
-		// (nouveau subdev/devinit/gm107.c), STATUS_OPT_FBIO 0x21c14 and ROP_L2_FBP(i) 0x21d70 (DOC pascal/
-		// gp100-fbpa.txt), FBPs 0x21d38 (nouveau subdev/fb/ramgm200.c)
-		{.offset = 0x21c00, .writable = READ_ONLY},
-		{.offset = 0x21c04, .reset = 0x1, .writable = READ_ONLY},
-		{.offset = 0x21c14, .reset = fbpas.absent_mask(), .writable = READ_ONLY},
-		{.offset = 0x21d38, .writable = READ_ONLY},
 		// NV_UFLUSH: FB_FLUSH and the four beside it (OGK maxwell/gm107/dev_flush.h); bit 1, outstanding (nouveau
 		// subdev/bar/g84.c), is never set, since memory is written at once
 		{.offset = 0x70000, .writable = READ_ONLY, .count = 5},
-		// FBPA: RAMAMOUNT of each (DOC pascal/gp100-fbpa.txt), in MiB (nouveau subdev/fb/ramgp100.c); of the group
-		// and 0x10ecc0 what nouveau subdev/fb/ramgp100.c writes
-		{.offset = 0x90020c, .reset = fbpas.mib, .writable = READ_ONLY, .count = p.num_fbpas, .stride = 0x4000},
-		{.offset = 0x9a0160},
-		{.offset = 0x9a0584},
-		{.offset = 0x9a065c},
-		{.offset = 0x10ecc0},
 		// MMU: CTRL with PRI_FIFO_EMPTY and PRI_FIFO_SPACE 32 (DOC turing/tu104/pri_mmu_both.ref.txt), its copies;
 		// NISO_FLUSH_SYSMEM_ADDR, INVALIDATE_PDB, INVALIDATE (OGK maxwell/gm107/dev_fb.h): no TLB, nothing to do.
-		// The rest: nouveau subdev/fb/gp100.c, gp102.c (0x100cd0 bit 4: protected memory is locked), subdev/mmu/
-		// vmmgp100.c (0x100cec)
 		{.offset = 0x100c80, .reset = 0x00208000, .writable = 0xff001fff},
 		{.offset = 0x100c10, .count = 2},
 		{.offset = 0x100cb8},
 		{.offset = 0x100cbc, .writable = 0x7fffffff},
-		{.offset = 0x100cc4, .count = 3},
-		{.offset = 0x100cd0, .writable = 0x2},
-		{.offset = 0x100cec},
-		// LTC: count of the PRI ring 0x12006c, slices 0x17e280 31:28, ZBC table (nouveau subdev/ltc/gp100.c,
-		// gm107.c, gp102.c; 0x17e204 its stencils)
-		{.offset = 0x12006c,
-		 .reset = p.num_ltcs * fbpas.present / std::max(fbpas.total, 1u),
-		 .writable = READ_ONLY},
-		{.offset = 0x17e280, .reset = p.slices_per_ltc << 28, .writable = READ_ONLY},
-		{.offset = 0x17e338, .count = 7},
-		{.offset = 0x17e204},
 		// PRI ring: interrupts 0x120058, 0x12005c, hub and ROP stations (nouveau subdev/privring/gk104.c)
 		{.offset = 0x120058, .writable = READ_ONLY, .count = 2},
 		{.offset = 0x120070, .reset = 1, .writable = READ_ONLY},
@@ -180,8 +322,6 @@ std::vector<KeptRegister> kept_registers(const Profile &p)
 		{.offset = 0xdc68},
 		{.offset = 0xdc80, .writable = READ_ONLY},
 		{.offset = 0xdc88},
-		// temperature: bit 29 valid, 8.5 fixed point (nouveau subdev/therm/gp100.c); 40 C is assumed
-		{.offset = 0x20460, .reset = 0x20002800, .writable = READ_ONLY},
 	};
 	add_rows(all,
 		 {
@@ -192,19 +332,14 @@ std::vector<KeptRegister> kept_registers(const Profile &p)
 			 {.offset = 0x256c, .writable = READ_ONLY},
 			 {.offset = 0x25a0, .writable = READ_ONLY},
 		 });
-	for (u32 fbp = 0; fbp < p.num_fbps; fbp++) {
-		u32 ltcs = fbpas.absent_in(fbp) * p.ltc_per_fbp / fbpas.per_fbp; // that are off, the last ones
-		u32 off = ltcs ? u32(bit_mask(p.ltc_per_fbp - 1, p.ltc_per_fbp - ltcs)) : 0;
-		add_rows(all, {{.offset = 0x21d70 + 4 * fbp, .reset = off, .writable = READ_ONLY}});
-	}
-	if (p.traits.vf)
-		add_turing(all);
-	else if (p.traits.host_volta)
-		add_volta(all);
+	if (p.traits.bring_up == BringUp::Pascal)
+		add_from_pascal(all, p);
 	else
-		add_pascal(all);
-	if (p.traits.host_volta) // copies of the MMU's registers (nouveau subdev/fb/gp100.c)
-		add_rows(all, {{.offset = 0x1fac80}, {.offset = 0x1facc4, .count = 3}});
+		add_before_pascal(all, p);
+	if (p.traits.bring_up == BringUp::Kepler)
+		add_kepler(all);
+	else if (p.traits.bring_up == BringUp::Maxwell)
+		add_maxwell(all);
 	// PBDMA: METHOD0, DATA0, INTR_0, INTR_EN_0, TIMEOUT, INTR_STALL, INTR_1, INTR_EN_1, HCE_DBG0 and 1 (DOC volta/gv100/
 	// dev_pbdma.ref.txt); no interrupt is ever pending
 	add_rows(all, {

@@ -104,13 +104,12 @@ void Host::yield_channel(Runlist &rl)
 		}
 }
 
-// The unit that faulted is the engine, or the PBDMA: HOST0 is 6 on Pascal (nouveau engine/fifo/gp100.c). A unit beyond
-// those that the registers have stops the channel all the same.
+// The unit that faulted is the engine, or the PBDMA: HOST0 is 6 on Pascal and 7 before (nouveau engine/fifo/gp100.c,
+// gk104.c). A unit beyond those that the registers have stops the channel all the same.
 void Host::stop_for_fault(Runlist &rl, u32 chid, unsigned queue, const WorkFault &fault)
 {
-	constexpr unsigned HOST0 = 6;
 	Channel &ch = *channel(rl, chid);
-	unsigned unit = HOST0 + (queue < rl.info.pbdmas.size() ? rl.info.pbdmas[queue] : 0);
+	unsigned unit = profile_.traits.fault_host0 + (queue < rl.info.pbdmas.size() ? rl.info.pbdmas[queue] : 0);
 	(fault.host ? ch.pbdma_faulted : ch.eng_faulted) = true;
 	if (!fault.host)
 		for (const auto &e : profile_.engines)

@@ -17,17 +17,19 @@ constexpr Traits derive(const Traits &parent, const char *name, auto change)
 }
 
 // gk104, gk110
-constexpr Traits KEPLER = {.name = "kepler", .pccsr_runlist = true};
+constexpr Traits KEPLER = {.name = "kepler", .pccsr_runlist = true, .bring_up = BringUp::Kepler};
 
 // gm107. Assumed: device table rows as gk20a's header has them; fuses are not published
 constexpr Traits MAXWELL1 = derive(KEPLER, "maxwell1", [](Traits &t) {
 	t.pccsr_runlist = false;
+	t.bring_up = BringUp::Maxwell;
 	t.entry_inst = true;
 });
 
 // gm20x, gm20b
 constexpr Traits MAXWELL2 = derive(MAXWELL1, "maxwell2", [](Traits &t) {
 	t.host_cfg = true;
+	t.bring_up = BringUp::None;
 	t.context_image = ContextImageKind::Gm20b;
 	t.pages = PageTables::V1;
 	t.rows = DeviceRows::V1NoInstance;
@@ -45,7 +47,9 @@ constexpr Traits PASCAL = derive(MAXWELL2, "pascal", [](Traits &t) {
 	t.rows = DeviceRows::V1;
 	t.copy = CopyMap::Packed;
 	t.cwd_words = 16;
-	t.bring_up = true;
+	t.bring_up = BringUp::Pascal;
+	t.fault_host0 = 6;
+	t.wide_faults = true;
 	t.fb = FbSizeReg::LocalMemoryRange;
 });
 
@@ -72,7 +76,7 @@ constexpr Traits TURING = derive(VOLTA, "turing", [](Traits &t) {
 // ga100. Copy map at ga102's place: PEER only
 constexpr Traits AMPERE1 = derive(TURING, "ampere1", [](Traits &t) {
 	t.pfifo = false;
-	t.bring_up = false;
+	t.bring_up = BringUp::None;
 	t.runlist_info = false;
 	t.host_cfg = false;
 	t.usermode = false;

@@ -14,6 +14,7 @@ enum class ContextImageKind { Unpublished, Gm20b, Gp10x, PerVeid };
 enum class CopyMap { None, Packed, Gv100, Ga102, Locked };
 enum class FbSizeReg { None, LocalMemoryRange, UsableFb };
 enum class DeviceRows { V1Bare, V1NoInstance, V1, V2 }; // which rows of the device table exist
+enum class BringUp { None, Kepler, Maxwell, Pascal };   // what a driver asks for when it starts (bring_up.hpp)
 
 // The defaults are those of Kepler.
 struct Traits {
@@ -30,6 +31,8 @@ struct Traits {
 	bool pccsr_runlist = false;   // PCCSR CHANNEL 19:16 is the channel's runlist
 	bool usermode = false;        // 0x810000: time and doorbell
 	bool vf = false;              // 0xb80000: time and doorbell
+	unsigned fault_host0 = 7;     // MMU fault id of PBDMA 0, up to Pascal
+	bool wide_faults = false;     // fields of a reported MMU fault as on Pascal
 
 	// Structures in memory
 	unsigned entry_bytes = 8; // of a runlist entry
@@ -49,7 +52,7 @@ struct Traits {
 	u32 cwd_gpc_tpc_id = 0, cwd_sm_id = 0; // the table of TPCs; 0: not published, absent
 	unsigned cwd_words = 0;                // of each of the two
 	bool tpcs_by_turns = false;            // TPCs are numbered by turns over the GPCs, not GPC by GPC
-	bool bring_up = false; // what a driver asks for when it starts, on cards with their own memory (bring_up.hpp)
+	BringUp bring_up = BringUp::None;      // on cards with their own memory
 
 	// BARs
 	BarBlocks bars = BarBlocks::Pbus;

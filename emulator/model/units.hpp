@@ -38,9 +38,9 @@ struct GpuUnits {
 		bus = make<Bus>(p, mem, host);
 		if (p.pfifo()) {
 			Pfifo *pfifo = make<Pfifo>(p, host);
-			make<GrCounts>(p,
-				       make<MasterEnable>(*pfifo, p.traits.bring_up ? ~0u : MasterEnable::OLDER_BITS));
-			if (p.traits.bring_up && !p.unified)
+			bool older = p.traits.bring_up != BringUp::Pascal;
+			make<GrCounts>(p, make<MasterEnable>(*pfifo, older ? MasterEnable::OLDER_BITS : ~0u));
+			if (p.traits.bring_up != BringUp::None && !p.unified)
 				make_bring_up(p, pfifo);
 			make<Pccsr>(p, host);
 			if (!p.traits.runlist_readback)
@@ -66,9 +66,10 @@ struct GpuUnits {
 		alarm = make<Alarm>(host);
 		interrupts = make<InterruptTree>(
 			std::vector<InterruptLine>{{8, [pfifo] { return pfifo->interrupt_pending(); }},
-						   {20, [alarm = alarm] { return alarm->pending(); }}});
+						   {20, [alarm = alarm] { return alarm->pending(); }}},
+			p.traits.bring_up);
 		if (!p.traits.host_volta)
-			make<FaultReports>(host);
+			make<FaultReports>(host, p.traits.wide_faults);
 		make<KeptRegisters>(kept_registers(p));
 	}
 

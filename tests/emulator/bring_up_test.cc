@@ -96,6 +96,47 @@ TEST(BringUp, a_reset_of_pfifo_clears_its_interrupts)
 	}
 }
 
+// Before Pascal INTR_EN is one switch, and 0x640 has the lines. Seen failing with Pascal's INTR_EN_SET.
+TEST(BringUp, the_interrupt_tree_before_pascal)
+{
+	for (std::string chip : {"gk104", "gk110", "gm107"}) {
+		auto gpu = make_gpu(chip);
+		wr32(*gpu, 0x9140, 1);
+		wr32(*gpu, 0x9420, uint32_t(gpu->now()) + 10'000);
+		gpu->advance(20'000);
+		EXPECT_EQ(rd32(*gpu, 0x100), 0x00100000u) << chip; // PTIMER
+		EXPECT_FALSE(gpu->interrupt_raised()) << chip;
+		wr32(*gpu, 0x160, 0xffffffff);
+		EXPECT_FALSE(gpu->interrupt_raised()) << chip;
+		wr32(*gpu, 0x140, 1);
+		EXPECT_EQ(rd32(*gpu, 0x140), 1u) << chip;
+		EXPECT_TRUE(gpu->interrupt_raised()) << chip;
+		wr32(*gpu, 0x640, 0xffefffff);
+		EXPECT_FALSE(gpu->interrupt_raised()) << chip;
+		wr32(*gpu, 0x644, 0x00100000);
+		wr32(*gpu, 0x144, 1);
+		EXPECT_TRUE(gpu->interrupt_raised()) << chip;
+		wr32(*gpu, 0x140, 0);
+		wr32(*gpu, 0x144, 0);
+		EXPECT_FALSE(gpu->interrupt_raised()) << chip;
+	}
+}
+
+// What nouveau counts and adds up (engine/fifo/gk104.c, subdev/fb/ramgf100.c). Seen failing with 32 PBDMAs.
+TEST(BringUp, pbdmas_and_memory_before_pascal)
+{
+	auto gpu = make_gpu("gk104");
+	wr32(*gpu, 0x204, 0xffffffff);
+	EXPECT_EQ(rd32(*gpu, 0x204), 0x7u);
+	for (uint32_t fbpa = 0; fbpa < 4; fbpa++)
+		EXPECT_EQ(rd32(*gpu, 0x11020c + 0x1000 * fbpa), 512u);
+	EXPECT_EQ(rd32(*gpu, 0x11020c + 0x4000), 0xbadf1100u);
+	EXPECT_EQ(rd32(*gpu, 0x22500), 1u) << "no display";
+	EXPECT_EQ(rd32(*make_gpu("gm107"), 0x21c04), 1u);
+	EXPECT_EQ(rd32(*make_gpu("gm107"), 0x22500), 0xbadf1100u);
+	EXPECT_EQ(rd32(*make_gpu("gm204"), 0x204), 0xbadf1100u) << "second Maxwell is not modelled";
+}
+
 // Seen failing where a write of a wrong width was not listed.
 TEST(BringUp, what_is_not_modelled_is_listed)
 {

@@ -93,6 +93,35 @@ TEST(Work, an_address_without_a_page_is_an_mmu_fault)
 	EXPECT_EQ(rd32(*m.gpu, 0x2100) & 0x10000000, 0u);
 }
 
+// Kepler reports a fault in other fields, of HOST0 as 7 (nouveau engine/fifo/gf100.c, gk104.c). A channel without a TSG, on
+// the runlist of COPY0, whose PBDMA is 2. Seen failing with Pascal's fields, and with its HOST0.
+TEST(Work, an_mmu_fault_before_pascal)
+{
+	auto gpu = make_gpu("gk104");
+	gpu->host().enable_work();
+	auto &vid = gpu->vidmem();
+	vid.wr32(INST + 4 * 128, uint32_t(PDB)); // a page directory without an entry
+	vid.wr32(INST + 4 * 2, uint32_t(USERD));
+	vid.wr32(INST + 4 * 18, uint32_t(GPFIFO));
+	vid.wr32(INST + 4 * 19, 4 << 16);
+	vid.wr32(USERD + 4 * 35, 1);
+	vid.wr32(LIST, CHANNEL);
+	wr32(*gpu, 0x2140, 0xffffffff);
+	wr32(*gpu, 0x140, 1);
+	wr32(*gpu, 0x800000 + 8 * CHANNEL, 0x80000000 | uint32_t(INST >> 12));
+	wr32(*gpu, 0x800004 + 8 * CHANNEL, 4 << 16 | 1 << 10);
+	wr32(*gpu, 0x2270, uint32_t(LIST >> 12));
+	wr32(*gpu, 0x2274, 4 << 20 | 1);
+	gpu->advance(100'000);
+	gpu->advance(100'000);
+	EXPECT_TRUE(gpu->interrupt_raised());
+	EXPECT_EQ(rd32(*gpu, 0x2100) & 0x10000000, 0x10000000u);
+	EXPECT_EQ(rd32(*gpu, 0x259c), 1u << 9);
+	EXPECT_EQ(rd32(*gpu, 0x2890), uint32_t(INST >> 12));
+	EXPECT_EQ(rd32(*gpu, 0x2894), uint32_t(GPFIFO));
+	EXPECT_EQ(rd32(*gpu, 0x289c), 0x642u) << "a read, of Host, without a page table entry";
+}
+
 // Seen failing with 0xb097's methods counted under class 0.
 TEST(Work, methods_of_other_classes_are_counted_and_ignored)
 {
