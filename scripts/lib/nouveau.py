@@ -14,11 +14,13 @@ from .guest import Gpu
 FOLDER = "/modules/nouveau"  # in the guest
 ROM = "vbios.rom"
 # Without a display, and without units that want firmware that only NVIDIA signs.
-OPTIONS = f"config=NvBios={ROM},disp=0,gr=0,sec2=0,nvdec=0,nvenc=0 modeset=2"
+WITHOUT_UNITS = ("disp", "sec2", "nvdec", "nvenc")
 MEMORY = 1024  # MiB of a guest in which it is loaded
 START = "/bin/load-nouveau"
 READ_LINES = "/bin/read-interrupt-ports"  # START calls it
-FAMILIES = ("pascal", "volta", "turing")  # of the emulator's profiles
+FAMILIES = ("kepler", "maxwell1", "pascal", "volta", "turing")  # of the emulator's profiles
+# Whose firmware for the graphics engine is a part of nouveau. With that engine, programs may have channels.
+BUILT_IN_FIRMWARE = ("kepler", "maxwell1")
 # Features of the processors that such a guest goes without: the kernel clears nouveau's buffers in GPU memory byte by
 # byte where the processor is fast at that, and each store is a message to the emulator.
 WITHOUT = ("erms",)
@@ -55,6 +57,14 @@ def check_gpus(gpus: Sequence[Gpu]) -> None:
                              "scenario")
 
 
+def _make_options(gpus: Sequence[Gpu]) -> str:
+    """The parameters of the module. They are those of all GPUs."""
+    units = WITHOUT_UNITS
+    if any(_read_profile(gpu)["family"] not in BUILT_IN_FIRMWARE for gpu in gpus):
+        units += ("gr",)
+    return f"config=NvBios={ROM},{','.join(f'{unit}=0' for unit in units)} modeset=2"
+
+
 def make_archive(gpus: Sequence[Gpu], options: str = "") -> bytes:
     """What a guest with these GPUs needs, as an archive that the kernel unpacks over the guest's own. options: more
     parameters of the module. All GPUs get one ROM, with the PCI ids of the first, which nouveau does not look at."""
@@ -72,5 +82,5 @@ def make_archive(gpus: Sequence[Gpu], options: str = "") -> bytes:
     cpio.file(START[1:], (f"#!/bin/sh\n# Loads nouveau and what it needs.\nset -e\n{READ_LINES}\n"
                           f"for name in {' '.join(names)}; do\n"
                           f"\tif [ ! -e /sys/module/$(echo $name | tr - _) ]; then insmod {FOLDER}/$name.ko; fi\n"
-                          f"done\ninsmod {FOLDER}/nouveau.ko {OPTIONS} {options} \"$@\"\n").encode(), 0o755)
+                          f"done\ninsmod {FOLDER}/nouveau.ko {_make_options(gpus)} {options} \"$@\"\n").encode(), 0o755)
     return cpio.finish()

@@ -5,7 +5,7 @@ of displays or a program of a falcon. The emulated GPU is as after devinit, so t
 Sources: PCI Firmware Specification 3.0, 5.1 (55 AA, PCIR); open-gpu-doc BIOS-Information-Table (BIT header, tokens, the
 structures BIOSDATA, NVINIT_PTRS, MEMORY_PTRS, PERF_PTRS, FALCON_DATA), MemoryClockTable, DCB (header of 4.x);
 open-gpu-kernel-modules kernel_gsp_fwsec.c (falcon ucode table); nouveau bios/M0203.c (memory information table),
-bios/pmu.c (application 4 is devinit), nouveau_bios.c (pointer to the DCB at 0x36)."""
+bios/pmu.c (application 4 is devinit), bios/volt.c (voltage table), nouveau_bios.c (pointer to the DCB at 0x36)."""
 
 import struct
 from collections.abc import Mapping
@@ -14,7 +14,9 @@ SIZE = 8 << 10  # bytes; nouveau wants 4 KiB at least
 BLOCK = 512  # PCIR counts in these
 PCIR, BIT, DATA = 0x40, 0x100, 0x200
 VERSION = bytes((0x00, 0x00, 0x06, 0x86))  # shown as 86.06.00.00: this project's choice
-STRAP_GDDR5 = 0x03  # of the memory information table: strap 0 (7:4), type 3 (3:0)
+# Of the memory information table, by strap: strap (7:4), type (3:0). Strap 0: GDDR5. Strap 1, Kepler: DDR3, since
+# nouveau wants a table of link training for GDDR5 (subdev/fb/ramgk104.c).
+MEMORY_TYPES = (0x03, 0x11)
 
 
 class _Image:
@@ -47,12 +49,16 @@ def _falcon_table(image: _Image) -> int:
 def _pack_tokens(image: _Image) -> list[bytes]:
     """The tokens of BIT: id, version, bytes and place of the data."""
     clocks = image.place(struct.pack("<6B20x", 0x11, 26, 20, 26, 0, 0))
-    memory = image.place(struct.pack("<5BH", 0x10, 7, 2, 1, 0, 0) + bytes((STRAP_GDDR5, 0)))
+    memory = image.place(struct.pack("<5BH", 0x10, 7, 2, len(MEMORY_TYPES), 0, 0) +
+                         b"".join(bytes((kind, 0)) for kind in MEMORY_TYPES))
+    # Version, bytes of the header, of an entry, entries; it says no more. nouveau 6.1 crashes on Kepler without it: then
+    # gk104_volt_new() reports success and makes nothing.
+    voltages = image.place(struct.pack("<4B28x", 0x50, 32, 0, 0))
     structures = (
         (b"i", 2, VERSION + bytes(28)),
-        (b"I", 1, bytes(34)),
+        (b"I", 1, struct.pack("<H32x", image.place(bytes(2)))),  # a table of scripts without one
         (b"M", 2, struct.pack("<BHH8xII", 1, 0, memory, 0, 0)),
-        (b"P", 2, struct.pack("<II44x", 0, clocks)),
+        (b"P", 2, struct.pack("<IIII36x", 0, clocks, 0, voltages)),
         (b"p", 2, struct.pack("<I", _falcon_table(image))),
     )
     return [struct.pack("<cBHH", name, version, len(data), image.place(data)) for name, version, data in structures]
