@@ -9,21 +9,19 @@ import os
 import re
 import time
 from collections.abc import Iterator
-from typing import NamedTuple
 
 import pytest
 
-from lib import nouveau, paths
-from lib.guest import SLOW, Gpu, Guest, interrupt_folder, pci_address, pci_folder
+from lib import nouveau
+from lib.guest import SLOW, Guest, interrupt_folder, pci_address, pci_folder
 from support.vm.cards import wait_until
+from support.vm.driven import ABSENT, LOAD_LIMIT, Card, count_work, list_unmodelled, load_nouveau, make_guest, read_log
 
 # pylint: disable=redefined-outer-name
 
 ALL = "GPULENS_DRIVERS" in os.environ  # make test-drivers
 READS = int(os.environ.get("GPULENS_DRIVER_READS", "50"))  # of each file, in the longest test
 GROUP = 8  # files of one readloop, which knows a limited number
-KERNEL = "6.1."  # whose nouveau's messages are SAID
-LOAD_LIMIT = 60  # seconds for all GPUs: the load of one may take 20
 UNLOAD_LIMIT = 10  # seconds; nouveau waits 15 for a channel that does not do its work
 SUSPEND_LIMIT = 300  # seconds: nouveau copies 2 MiB of each GPU's memory word by word, and back
 # Word 4 of RAMFC, which nouveau writes into each channel's instance block (gpfifogk104.c, gpfifogv100.c).
@@ -35,64 +33,17 @@ APPEND = "nosoftlockup rcupdate.rcu_cpu_stall_suppress=1 no_console_suspend"
 long = pytest.mark.skipif(not ALL, reason="make test-drivers runs the longer tests with nouveau")
 
 
-class Card(NamedTuple):
-    """One GPU of the guest. chip and memory are what nouveau prints; bytes: of its memory. nouveau places nothing in
-    the first 256 KiB and the last 1 MiB of it (subdev/fb/ramgf100.c)."""
-    index: int
-    profile: str
-    chip: str
-    memory: str
-    bytes: int
-
-
+# nouveau places nothing in the first 256 KiB and the last 1 MiB of a GPU's memory (subdev/fb/ramgf100.c).
 CARDS = (Card(0, "gp106", "NVIDIA GP106 (136000a1)", "fb: 3072 MiB GDDR5", 3072 << 20),
          Card(1, "tu102", "NVIDIA TU102 (162000a1)", "fb: 11264 MiB GDDR5", 11264 << 20),
          Card(2, "gv100", "NVIDIA GV100 (140000a1)", "fb: 12288 MiB GDDR5", 12288 << 20))[:3 if ALL else 2]
-# All that nouveau says of such a GPU, in order, without firmware that it asks for and goes without, and the kernel's
-# own lines. The one error follows from gr=0: without a graphics engine there is no channel for it.
-SAID = ("{chip}", "bios: version 86.06.00.00.00", "pmu: firmware unavailable", "{memory}", "DRM: VRAM: {mib} MiB",
-        "DRM: GART: 536870912 MiB", "DRM: BIT table 'A' not found", "DRM: BIT table 'D' not found",
-        "DRM: BIT table 'L' not found", "DRM: BIT table 'T' not found", "DRM: DCB version 4.0",
-        "DRM: failed to create kernel channel, -22", "DRM: MM: using COPY for buffer copies")
-LEFT_OUT = re.compile("firmware: |enabling device|acr: firmware unavailable")
-ABSENT = ["0x6013d4", "0x6013d5"]  # registers that it touches and that are not modelled
 FILES = "$(find /proc/gpu[0-9]/ -type f -perm -400 ! -name samples)"
-
-
-def read_log(guest: Guest, card: Card) -> list[str]:
-    """nouveau's lines about a GPU since it last started it."""
-    lines = re.findall(rf"^\[.*?\] nouveau {pci_address(card.index)}: (.*)$", guest.check("dmesg"), re.M)
-    lines = [line for line in lines if not LEFT_OUT.search(line)]
-    starts = [number for number, line in enumerate(lines) if line == card.chip]
-    return lines[starts[-1]:] if starts else lines
-
-
-def expect_log(card: Card) -> list[str]:
-    """What it says of a GPU that it starts."""
-    return [line.format(chip=card.chip, memory=card.memory, mib=card.bytes >> 20) for line in SAID]
-
-
-def load_nouveau(guest: Guest) -> float:
-    """Returns the seconds that it took for all GPUs."""
-    began = time.monotonic()
-    guest.check(nouveau.START, timeout=LOAD_LIMIT)
-    return time.monotonic() - began
 
 
 @pytest.fixture(scope="module")
 def machine() -> Iterator[Guest]:
     """A guest with these GPUs, into which nouveau was loaded."""
-    if not paths.kernel_version().startswith(KERNEL):
-        pytest.skip(f"the messages of nouveau are known for kernel {KERNEL}x, this is {paths.kernel_version()}")
-    gpus = [Gpu(card.profile) for card in CARDS]
-    try:
-        archive = nouveau.make_archive(gpus)
-    except FileNotFoundError as missing:
-        if ALL:  # it was asked for
-            pytest.fail(str(missing))
-        pytest.skip(str(missing))
-    with Guest(gpus, mem=nouveau.MEMORY, archive=archive, driven=True, without=nouveau.WITHOUT, append=APPEND,
-               limit=7200 if ALL else 900, modules={"gpulens": paths.module("gpulens")}) as guest:
+    with make_guest(CARDS, ALL, 7200 if ALL else 900, APPEND) as guest:
         print(f"nouveau was loaded in {load_nouveau(guest):.1f} s")
         yield guest
 
@@ -123,7 +74,7 @@ def watched(driven: Guest) -> Iterator[Guest]:
 def test_it_starts_without_an_error(driven: Guest, card: Card) -> None:
     """All that nouveau says of the GPU is known: no error of fifo, mmu, bar, ce or another unit. Seen failing: with
     TSG_PREEMPT_COMPLETE in Turing's INTR_0 ("fifo: INTR 10000000"); on Pascal without devinit's bit at 0x2240c."""
-    assert read_log(driven, card) == expect_log(card)
+    assert read_log(driven, card) == card.expect_log()
 
 
 @pytest.mark.parametrize("card", CARDS, ids=[card.profile for card in CARDS])
@@ -139,8 +90,7 @@ def test_what_is_not_modelled(driven: Guest, card: Card) -> None:
     """The emulator's list of registers that nouveau touched and no unit models is the one of emulator/README.md: the
     VGA index and data ports of a display, which these GPUs lack. Seen failing: with the GPIO registers, before they
     were there."""
-    listed = driven.emu[card.index].cmd({"cmd": "unmodelled"})["registers"]
-    assert [hex(register["off"]) for register in listed] == ABSENT
+    assert list_unmodelled(driven, card) == ABSENT
 
 
 @pytest.mark.parametrize("card", CARDS, ids=[card.profile for card in CARDS])
@@ -186,12 +136,12 @@ def test_nouveau_is_unloaded_and_loaded_beside_gpulens(watched: Guest) -> None:
     watched.check("rmmod nouveau", timeout=30)
     assert time.monotonic() - began < UNLOAD_LIMIT * SLOW
     for card in CARDS:
-        work = watched.emu[card.index].cmd({"cmd": "work"})
+        work = count_work(watched, card)
         assert work["releases"] > 0 and (work["faults"], work["ignored"], work["refused_writes"]) == (0, [], 0)
         assert watched.read(f"/proc/gpu{card.index}/runlist0").endswith(", entries 0, pending 0\n! empty\n")
     load_nouveau(watched)
     for card in CARDS:
-        assert read_log(watched, card) == expect_log(card)
+        assert read_log(watched, card) == card.expect_log()
         check_shown(watched, card)
 
 
@@ -205,7 +155,7 @@ def test_a_channel_that_was_disabled_and_enabled_does_its_work(watched: Guest) -
     watched.check("rmmod nouveau", timeout=30)
     assert time.monotonic() - began < UNLOAD_LIMIT * SLOW
     for card in CARDS:
-        assert watched.emu[card.index].cmd({"cmd": "work"})["faults"] == 0
+        assert count_work(watched, card)["faults"] == 0
     assert "failed to idle" not in watched.check("dmesg")
     load_nouveau(watched)
 
@@ -232,7 +182,7 @@ def test_they_are_loaded_and_unloaded_in_every_order(driven: Guest) -> None:
                 if loaded == {"nouveau", "gpulens"}:
                     check_shown(driven, card)
         for card in CARDS:
-            assert read_log(driven, card) == expect_log(card), order
+            assert read_log(driven, card) == card.expect_log(), order
 
 
 @long
@@ -244,7 +194,7 @@ def test_a_gpu_is_unbound_and_bound(watched: Guest, card: Card) -> None:
     watched.check(f"echo {where} >{driver}/unbind", timeout=60)
     assert watched.read(f"/proc/gpu{card.index}/runlist0").endswith("! empty\n")
     watched.check(f"echo {where} >{driver}/bind", timeout=LOAD_LIMIT)
-    assert read_log(watched, card) == expect_log(card)
+    assert read_log(watched, card) == card.expect_log()
     check_shown(watched, card)
 
 
@@ -272,9 +222,8 @@ def test_system_suspend(watched: Guest, removed: bool) -> None:
     assert watched.read("/sys/power/suspend_stats/success").strip() == ("2" if removed else "1")
     for card in CARDS:
         check_shown(watched, card)
-        assert watched.emu[card.index].cmd({"cmd": "work"})["faults"] == 0
-        listed = watched.emu[card.index].cmd({"cmd": "unmodelled"})["registers"]
-        assert [hex(register["off"]) for register in listed] == ABSENT
+        assert count_work(watched, card)["faults"] == 0
+        assert list_unmodelled(watched, card) == ABSENT
     began = time.monotonic()
     watched.check("rmmod nouveau", timeout=30)
     assert time.monotonic() - began < UNLOAD_LIMIT * SLOW
@@ -295,7 +244,7 @@ def test_runtime_suspend(watched: Guest) -> None:
         for card in CARDS:
             watched.check(f"echo on >{pci_folder(card.index)}/power/control", timeout=SUSPEND_LIMIT)
             check_shown(watched, card)
-            assert watched.emu[card.index].cmd({"cmd": "work"})["faults"] == 0
+            assert count_work(watched, card)["faults"] == 0
     finally:
         watched.check("rmmod nouveau", timeout=SUSPEND_LIMIT)
 
@@ -312,7 +261,7 @@ def test_a_gpu_is_removed_and_found_again(watched: Guest, card: Card) -> None:
     assert read_list() in ("read ENODEV", "open ENOENT")
     watched.check("echo 1 >/sys/bus/pci/rescan", timeout=LOAD_LIMIT)
     wait_until(lambda: read_list().startswith("OK"), "gpulens does not find it")
-    assert read_log(watched, card) == expect_log(card)
+    assert read_log(watched, card) == card.expect_log()
     check_shown(watched, card)
 
 
@@ -330,8 +279,8 @@ def test_files_are_read_while_nouveau_makes_and_destroys_channels(watched: Guest
         load_nouveau(watched)
         cycles += 1
         for card in CARDS:
-            assert read_log(watched, card) == expect_log(card)
-            assert watched.emu[card.index].cmd({"cmd": "work"})["faults"] == 0
+            assert read_log(watched, card) == card.expect_log()
+            assert count_work(watched, card)["faults"] == 0
     failed = re.findall(rf"^reads {READS * GROUP} different \d+ failed (\d+) ", watched.read("/tmp/reads"), re.M)
     assert len(failed) == -(-count // GROUP) and set(failed) == {"0"}, watched.read("/tmp/differences")
     print(f"{READS} reads of {count} files in {cycles} loads of nouveau")

@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Programs with channels of their own on the kernel's driver nouveau, on emulated GPUs of Kepler and first Maxwell,
+gpulens beside them. nouveau has the firmware of those chips' graphics engine in itself, so that it has a graphics
+channel, without which it gives no channel to a program. The programs are tests/vm/copies.c. scripts/test runs the tests
+on a GK104; make test-drivers on a GK110 and a GM107 as well. docs/drivers.md."""
+
+import os
+import pathlib
+import re
+import subprocess
+from collections.abc import Iterator
+
+import pytest
+
+from lib.guest import SLOW, Guest
+from support.vm.driven import ABSENT, Card, count_work, list_unmodelled, load_nouveau, make_guest, read_log
+
+# pylint: disable=redefined-outer-name
+
+ALL = "GPULENS_DRIVERS" in os.environ  # make test-drivers
+HERE = pathlib.Path(__file__).resolve().parent
+CARDS = (Card(0, "gk104", "NVIDIA GK104 (0e4000a1)", "fb: 2048 MiB DDR3", 2048 << 20, built_in=True),
+         Card(1, "gk110", "NVIDIA GK110 (0f0000a1)", "fb: 6144 MiB DDR3", 6144 << 20, built_in=True),
+         Card(2, "gm107", "NVIDIA GM107 (117000a1)", "fb: 2048 MiB DDR3", 2048 << 20, built_in=True))[:3 if ALL else 1]
+COPIES = 4  # the runlist of COPY0, on which nouveau has its channels for copies: engine/fifo/gk104.c, profiles
+GRAPHICS = 0
+ROUNDS, PAUSE = 40, 50  # of a program: rounds, milliseconds after each
+SUM = "sum 0xe4e89dc5"  # worked out in Python from the description of the pattern in copies.c
+SIGNATURE = 0xface  # word 4 of RAMFC, which nouveau writes into each channel's instance block (gpfifogk104.c)
+PROGRAM_LIMIT = 30 * SLOW  # seconds
+
+each_card = pytest.mark.parametrize("card", CARDS, ids=[card.profile for card in CARDS])
+
+
+@pytest.fixture(scope="module")
+def machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guest]:
+    """A guest with these GPUs, nouveau and gpulens loaded, and the program."""
+    program = tmp_path_factory.mktemp("copies") / "copies"
+    subprocess.run(["gcc", "-O2", "-Wall", "-Wextra", "-Werror", "-static", "-o", str(program), str(HERE / "copies.c")],
+                   check=True)
+    with make_guest(CARDS, ALL, 600) as guest:
+        print(f"nouveau was loaded in {load_nouveau(guest):.1f} s")
+        guest.load("gpulens", "control=1")
+        guest.push(program, "/copies", 0o755)
+        yield guest
+
+
+class Program:
+    """A copies.c that runs in the guest."""
+
+    def __init__(self, guest: Guest, card: Card, name: str) -> None:
+        self._guest, self._output = guest, f"/tmp/{name}"
+        guest.check(f"/copies /dev/dri/renderD{128 + card.index} {ROUNDS} {PAUSE} </dev/null >{self._output} 2>&1 &")
+        self.wait_for("round 5")
+        self.channel = int(re.match(r"channel (\d+)\n", self.read()).group(1))
+
+    def read(self) -> str:
+        """What it has printed."""
+        return self._guest.read(self._output)
+
+    def wait_for(self, line: str) -> None:
+        """Waits until it has printed such a line."""
+        self._guest.check(f"until grep -qx '{line}' {self._output}; do sleep 0.1; done", timeout=PROGRAM_LIMIT)
+
+
+def read_channels(guest: Guest, card: Card, runlist: int) -> dict[int, str]:
+    """The channels that gpulens shows on a runlist, and the text about each."""
+    parts = re.split(r"Channel Info (\d+)", guest.read(f"/proc/gpu{card.index}/runlist{runlist}"))
+    return {int(number): text for number, text in zip(parts[1::2], parts[2::2])}
+
+
+def read_instance(text: str) -> int:
+    """The address of a channel's instance block in its text, which is in video memory."""
+    return int(re.search(r"\| Inst: (0x\w+)\|\n\| Target: +vid\|", text).group(1), 16)
+
+
+@each_card
+def test_nouveau_starts_without_an_error(machine: Guest, card: Card) -> None:
+    """All that nouveau says of the GPU is known: no error of fifo, mmu, bar, ce or another unit. Seen failing without
+    the ROM's table of init scripts ("bios: 0x00000000[ ]: script table pointer invalid")."""
+    assert read_log(machine, card) == card.expect_log()
+
+
+@each_card
+def test_gpulens_shows_nouveaus_channels(machine: Guest, card: Card) -> None:
+    """A channel for graphics and one for copies, each by itself on its runlist, in one address space with 128 KiB pages.
+    Each instance block has nouveau's signature where gpulens says that it is. Seen failing with gr=0, without which
+    there is one channel."""
+    found = {**read_channels(machine, card, GRAPHICS), **read_channels(machine, card, COPIES)}
+    assert sorted(found) == [0, 1]
+    for text in found.values():
+        assert "| Enabled:           1|" in text and "| Bound:             1|" in text and "v1 128K|" in text
+        words = machine.emu[card.index].cmd({"cmd": "peek", "ap": "vid", "addr": read_instance(text), "words": 5})
+        assert words["words"][4] == SIGNATURE
+
+
+@each_card
+def test_exactly_one_program_is_stopped_and_let_go(machine: Guest, card: Card) -> None:
+    """Two programs copy on channels of their own, which gpulens shows beside nouveau's. One channel is disabled: that
+    program makes no more rounds, the other one ends with the right sum. Enabled again, it ends with the right sum, too.
+    Seen failing without disable_channel, and with the other program's channel."""
+    first, second = Program(machine, card, "first"), Program(machine, card, "second")
+    assert sorted(read_channels(machine, card, COPIES)) == sorted([1, first.channel, second.channel])
+    try:
+        machine.check(f"echo {first.channel} >/proc/gpu{card.index}/disable_channel")
+        machine.check("sleep 0.3")  # more than a round takes
+        stopped = first.read()
+        second.wait_for(SUM)
+        assert first.read() == stopped and "sum" not in stopped
+        enabled = {channel: "| Enabled:           1|" in text
+                   for channel, text in read_channels(machine, card, COPIES).items()}
+        assert enabled[1] and not enabled[first.channel]
+    finally:
+        machine.check(f"echo {first.channel} >/proc/gpu{card.index}/enable_channel")
+        first.wait_for(SUM)
+    machine.check("while pidof copies; do sleep 0.1; done", timeout=PROGRAM_LIMIT)
+    assert sorted(read_channels(machine, card, COPIES)) == [1]
+
+
+def test_nouveau_is_unloaded_beside_gpulens(machine: Guest) -> None:
+    """It finds nothing wrong with its channels, interrupts came, and all registers that it touched are modelled but
+    those listed. The work was what two programs asked for: copies of 64 KiB, there and back. The last test. Seen failing
+    without the registers of the video engines' falcons."""
+    machine.check("rmmod nouveau", timeout=60)
+    for card in CARDS:
+        assert read_log(machine, card) == card.expect_log()
+        assert list_unmodelled(machine, card) == ABSENT
+        work = count_work(machine, card)
+        assert (work["faults"], work["ignored"], work["refused_writes"]) == (0, [], 0)
+        assert work["copied_bytes"] > 0 and work["copied_bytes"] % (2 * ROUNDS * 2 * (64 << 10)) == 0
+        for runlist in (GRAPHICS, COPIES):
+            text = machine.read(f"/proc/gpu{card.index}/runlist{runlist}")
+            assert text.endswith(", entries 0, pending 0\n! empty\n")
