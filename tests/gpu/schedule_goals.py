@@ -50,8 +50,8 @@ def judge_misses() -> None:
                       us=[sum_up(some) for some in times], rounds_a_second_beside=round(rate), summary=summary)
 
 
-def compare(case: str, changed: Callable[[], ContextManager[object]], measure: Callable[[bool], float],
-            goal: float) -> None:
+def compare_rates(case: str, changed: Callable[[], ContextManager[object]], measure: Callable[[bool], float],
+                  goal: float) -> None:
     """Throughput with a change by that without, in pairs whose order alternates. The verdict is by the interval that
     has the median of 12 such pairs with a probability of 96 %: the third to the tenth."""
     ratios = []
@@ -84,15 +84,16 @@ def judge_lone_programs() -> None:
             time.sleep(0.05)
             return program.rate(WINDOW)
 
-        compare("nothing is changed", contextlib.nullcontext, measure, 0.995)
+        compare_rates("nothing is changed", contextlib.nullcontext, measure, 0.995)
         for slice_us in (250, 6000, 500000):
-            compare(f"time slice of {slice_us} us", lambda us=slice_us: set_slice(program.page, us), measure, 0.995)
+            compare_rates(f"time slice of {slice_us} us", lambda us=slice_us: set_slice(program.page, us), measure,
+                          0.995)
         for policy, task in (("fixed-priority", {"name": "a", "priority": 0}), ("share", {"name": "a"})):
-            compare(f"the only task of policy {policy}",
-                    lambda policy=policy, task=task: run_policy(policy, task, summary={}), measure, 0.995)
+            compare_rates(f"the only task of policy {policy}",
+                          lambda policy=policy, task=task: run_policy(policy, task, summary={}), measure, 0.995)
     for case, plain in (("another process", True), ("libgpulens-run.so with its agent", False)):
-        compare(case, contextlib.nullcontext,
-                lambda changed, plain=plain: measure_process(plain or not changed), 0.995)
+        compare_rates(case, contextlib.nullcontext,
+                      lambda changed, plain=plain: measure_process(plain or not changed), 0.995)
 
 
 def measure_process(plain: bool) -> float:

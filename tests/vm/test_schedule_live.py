@@ -198,7 +198,7 @@ def list_spans(events: "list[Event]", name: str) -> "list[tuple[int, int]]":
             if (event.kind, event.name, end.kind) == (BEGIN_SLICE, name, END_SLICE)]
 
 
-def overlap(some: "list[tuple[int, int]]", others: "list[tuple[int, int]]") -> int:
+def count_common(some: "list[tuple[int, int]]", others: "list[tuple[int, int]]") -> int:
     """How long both last."""
     return sum(max(0, min(end, other_end) - max(begin, other_begin))
                for begin, end in some for other_begin, other_end in others)
@@ -223,7 +223,8 @@ def test_a_policy_is_recorded(card: Card) -> None:
     assert len(jobs) >= 10 and all(event.notes["deadline_ns"] - event.time <= 35 * MS for event in jobs)
     held = list_spans(tracks["task hog"], "held")
     assert len(held) >= 10 and list_spans(tracks["task urgent"], "chosen")
-    ran = {tsg: sum(overlap(held, list_spans(events, f"TSG {tsg}")) for events in tracks.values()) for tsg in (1, 2)}
+    ran = {tsg: sum(count_common(held, list_spans(events, f"TSG {tsg}")) for events in tracks.values())
+           for tsg in (1, 2)}
     assert ran[1] > 4 * ran[2] and ran[1] > sum(end - begin for begin, end in held) / 3
 
 
