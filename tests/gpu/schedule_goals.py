@@ -42,11 +42,13 @@ def judge_misses() -> None:
                     program.begin()
                 times = [program.times() for program in programs]
                 rate = (victim.field(0) - before) / (time.monotonic() - start)
+        done = round(sum(length * len(some) for length, some in zip(lengths, times)) / (SECONDS * 1000), 3)
         late = sum(took > period * 1000 for some, (_, period) in zip(times, jobs) for took in some)
-        # Longer jobs than those of the goal may miss, and shorter ones show nothing by missing none.
-        reached = (True if used >= 0.83 else None) if not late else (False if used <= 0.86 else None)
+        # Longer jobs than those of the goal may miss, and shorter or fewer ones show nothing by missing none.
+        reached = (True if min(used, done) >= 0.83 else None) if not late else (False if used <= 0.86 else None)
         print_verdict("misses", "0 misses under EDF at U <= 0.85 with periods of 10 ms and more", reached,
-                      jobs_ms_of_ms=jobs, lengths_ms=[round(length, 3) for length in lengths], u=used, misses=late,
+                      jobs_ms_of_ms=jobs, lengths_ms=[round(length, 3) for length in lengths], u=used, u_of_jobs=done,
+                      misses=late,
                       us=[sum_up(some) for some in times], rounds_a_second_beside=round(rate), summary=summary)
 
 
@@ -97,8 +99,8 @@ def judge_lone_programs() -> None:
 
 
 def measure_process(plain: bool) -> float:
-    """The rate of a program that begins and ends here, so that no other one has a context: with three programs, of which
-    two were stopped, an equal program kept 0.91 of the first one's rate on an H100."""
+    """The rate of a program that begins and ends here, so that no other one has a context: with three programs, of
+    which two were stopped, an equal program kept 0.91 of the first one's rate on an H100."""
     with run_victim(20, plain=plain) as program:
         return program.rate(WINDOW)
 
@@ -144,13 +146,15 @@ def time_pair(urgent: "dict[str, object]", victim: "dict[str, object]", env: "di
               alone: float) -> "dict[str, object]":
     """4 ms each 10 ms, calibrated alone, beside a saturating program: response times, and the other's progress by that
     alone. env: of the urgent program."""
-    program = Program("urgent", 4, 10, min(SECONDS, 6), **urgent, more={"GPULENS_LOAD_WAIT": "1", **env})
+    seconds = min(SECONDS, 6)
+    program = Program("urgent", 4, 10, seconds, **urgent, more={"GPULENS_LOAD_WAIT": "1", **env})
     with run_victim(50, **victim) as beside:
         before, start = beside.field(0), time.monotonic()
         program.begin()
         times = program.times()
         rate = (beside.field(0) - before) / (time.monotonic() - start)
     return {"length_ms": round(program.field(LENGTH_NS) / 1e6, 3), "us": sum_up(times),
+            "requests_a_second": round(len(times) / seconds, 1),
             "victim_share": round(rate / alone, 3) if alone else 0}
 
 
@@ -164,7 +168,8 @@ def judge_mps() -> None:
 
     def judge(case: str, found: "dict[str, object]") -> None:
         ratio = found["us"]["p99"] / alone_us["p99"]
-        print_verdict("mps", goal, ratio <= 1.1, case=case, p99_by_alone=round(ratio, 3), **found)
+        reached = None if ratio <= 1.1 and found["requests_a_second"] < 98 else ratio <= 1.1
+        print_verdict("mps", goal, reached, case=case, p99_by_alone=round(ratio, 3), **found)
 
     plain = {"plain": True}
     judge("the driver's time slicing", time_pair(plain, plain, {}, rate))

@@ -203,8 +203,9 @@ static int run_urgent(Progress *file, double ms, double period, double seconds)
 	while (getenv("GPULENS_LOAD_WAIT") && !file->go && !stopped)
 		std::this_thread::sleep_for(std::chrono::milliseconds(1));
 	auto begin = clock::now(), next = begin;
+	auto step = std::chrono::duration_cast<clock::duration>(std::chrono::duration<double, std::milli>(period));
 	while (!stopped && clock::now() - begin < std::chrono::duration<double>(seconds)) {
-		next += std::chrono::duration_cast<clock::duration>(std::chrono::duration<double, std::milli>(period));
+		next += step;
 		std::this_thread::sleep_until(next);
 		auto from = clock::now();
 		jobs.begin();
@@ -213,7 +214,7 @@ static int run_urgent(Progress *file, double ms, double period, double seconds)
 		jobs.end();
 		times.push_back(std::chrono::duration<double, std::micro>(clock::now() - from).count());
 		file->kernels = times.size();
-		next = std::max(next, clock::now() - std::chrono::milliseconds(1));
+		next = std::max(next, clock::now() - step); // what a late job delayed is launched once, and not made up for
 	}
 	printf("[");
 	for (size_t i = 0; i < times.size(); i++)
