@@ -8,7 +8,7 @@ import typing
 import pytest
 from support.fakeproc import FakeProc
 from support.fakerm import FACTS, fake_rm, recording_with
-from support.program import gpulens, image
+from support.program import gpulens, image_without_tpc_table
 
 TASKS = {"tasks": [{"name": name, "period_us": 10000, "class": "compute", "alone": {"a_us": a_us, "b_us": 100}}
                    for name, a_us in (("small", 8000), ("large", 100000))]}
@@ -16,9 +16,10 @@ TASKS = {"tasks": [{"name": name, "period_us": 10000, "class": "compute", "alone
 
 @pytest.fixture(name="plan")
 def fixture_plan(tmp_path: pathlib.Path) -> typing.Iterator[typing.Callable[..., typing.Any]]:
-    """plan() for the emulated GH100, whose GPCs and PCI address are those of the recorded H200."""
+    """plan() for the emulated GH100, whose GPCs and PCI address are those of the recorded H200, and which lacks the
+    table of TPCs."""
     proc = FakeProc(tmp_path)
-    proc.show(image("gh100").read_bytes())
+    proc.show(image_without_tpc_table("gh100").read_bytes())
     (tmp_path / "tasks.json").write_text(json.dumps(TASKS), encoding="ascii")
 
     def plan(*words: str, **more: str) -> typing.Any:

@@ -206,6 +206,10 @@ def test_agent_sleeps_while_nothing_is_held(load: Load) -> None:
             load.ask(DISABLE, 0.9)
             load.ask(RELEASE, 0)
             time.sleep(1.2)  # the second thread sleeps until the end of the longest hold
+        end = time.monotonic() + 10
+        while not all(count_switches(load.process.pid).values()):  # they have not come to their first sleep yet
+            assert time.monotonic() < end
+            time.sleep(0.01)
         before = count_switches(load.process.pid)
         assert sorted(before) == ["gpulens-agent", "gpulens-guard"]
         time.sleep(2)
