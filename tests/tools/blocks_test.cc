@@ -266,7 +266,7 @@ TEST(BlocksCheck, WaitingThoughABlockMayFitIsANote)
 {
 	Log log = make_valid_log();
 
-	log.simulated = false;
+	find_kernel(log, "K1").per_sm = 0;
 	move_to(find_kernel(log, "K3").blocks[0], 1700, 1);
 	Verdict v = check(log, DEFAULT_TOLERANCE_NS);
 	EXPECT_TRUE(v.violations.empty());
@@ -274,8 +274,7 @@ TEST(BlocksCheck, WaitingThoughABlockMayFitIsANote)
 	EXPECT_EQ(v.notes[0], "B: not known to fit, as blocks_per_sm of K1 is not logged: K3 heads the primary queue "
 			      "and a block of it "
 			      "fits on SM 0 from 1.000000 s to 1.700000 s, but K3:0 starts on SM 1 at 1.700000 s");
-	for (Ran &kernel : log.kernels)
-		kernel.per_sm = 2048 / kernel.threads;
+	find_kernel(log, "K1").per_sm = 4;
 	EXPECT_EQ(violated_rules(log), "B:K3");
 }
 

@@ -346,7 +346,7 @@ private:
 					    [](const Ran &ran) { return !ran.per_sm; });
 		if (too_few_channels_)
 			verdict_.notes.push_back("R2: a false dependency: " + text);
-		else if (!log_.simulated && unknown != log_.kernels.end())
+		else if (unknown != log_.kernels.end())
 			verdict_.notes.push_back(fmt::format(
 				"B: not known to fit, as blocks_per_sm of {} is not logged: {}", unknown->name, text));
 		else
