@@ -341,14 +341,12 @@ private:
 			fmt::format("{} heads the primary queue and a block of it fits on SM {} from {} to {}, but {}",
 				    k.name, best.sm, time_text(best.from), time_text(best.to), start_text(k, next));
 
-		// Registers and shared memory may leave less room than threads do.
-		auto unknown = std::find_if(log_.kernels.begin(), log_.kernels.end(),
-					    [](const Ran &ran) { return !ran.per_sm; });
+		const Ran *unknown = find_kernel_of_unknown_size(log_);
 		if (too_few_channels_)
 			verdict_.notes.push_back("R2: a false dependency: " + text);
-		else if (unknown != log_.kernels.end())
-			verdict_.notes.push_back(fmt::format(
-				"B: not known to fit, as blocks_per_sm of {} is not logged: {}", unknown->name, text));
+		else if (unknown)
+			verdict_.notes.push_back("B: not known to fit, as blocks_per_sm of " + unknown->name +
+						 " is not logged: " + text);
 		else
 			verdict_.violations.push_back({"B", k.name, static_cast<u32>(next), best.sm, best.from, text});
 	}

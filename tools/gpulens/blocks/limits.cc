@@ -30,6 +30,12 @@ bool has_too_many_ordered(const Log &log)
 	return has_null_stream(log) && log.kernels.size() > MAX_COMPARED;
 }
 
+const Ran *find_kernel_of_unknown_size(const Log &log)
+{
+	auto found = std::find_if(log.kernels.begin(), log.kernels.end(), [](const Ran &k) { return !k.per_sm; });
+	return found == log.kernels.end() ? nullptr : &*found;
+}
+
 std::vector<Head> find_heads(const Log &log)
 {
 	std::vector<s64> ended(log.streams.size(), INT64_MIN);

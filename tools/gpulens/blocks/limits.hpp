@@ -18,6 +18,8 @@ struct Span {
 std::vector<Head> find_heads(const Log &log);
 // Whether more kernels are in streams that the NULL stream orders than can be compared with each other.
 bool has_too_many_ordered(const Log &log);
+// Returns the first kernel that does not say how many of its blocks fit on an SM; or nullptr.
+const Ran *find_kernel_of_unknown_size(const Log &log);
 // Rules N1 and N2 of RTSS'17, for the log of one process: a kernel of the NULL stream starts when all that was launched earlier
 // in blocking streams has ended, and a kernel of a blocking stream when all that was launched earlier in the NULL stream has.
 // Rule D for kernels of several benchmarks in the NULL stream.
