@@ -51,7 +51,7 @@ def _pack_tokens(image: _Image) -> list[bytes]:
     clocks = image.place(struct.pack("<6B20x", 0x11, 26, 20, 26, 0, 0))
     memory = image.place(struct.pack("<5BH", 0x10, 7, 2, len(MEMORY_TYPES), 0, 0) +
                          b"".join(bytes((kind, 0)) for kind in MEMORY_TYPES))
-    # Version, bytes of the header, of an entry, entries; it says no more. nouveau 6.1 crashes on Kepler without it: then
+    # Version, bytes of the header, of an entry, entries; it says no more. nouveau 6.1 crashes on Kepler without it:
     # gk104_volt_new() reports success and makes nothing.
     voltages = image.place(struct.pack("<4B28x", 0x50, 32, 0, 0))
     structures = (

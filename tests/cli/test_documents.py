@@ -25,8 +25,8 @@ SOURCES = ("src", "procfs", "include", "tools", "emulator", "scripts", "tests", 
 ANY = re.compile(r"[A-Z]{3}|[*{$]|X\b")
 # Manuals, headers of other projects, and of the kernel.
 CITED = re.compile(r"\.ref\.txt$|^gk104-disable-graphics-power-gating\.txt$"
-                   r"|^(?:hw_\w+|nv_arch|dev_\w+|pci-sysfs|resource|gr_\w+|grmgr|g[fkm]1\d\d|gk20a|nvdebug_entry|kfd_\w+"
-                   r"|v\w+_structs)\.[ch]$")
+                   r"|^(?:hw_\w+|nv_arch|dev_\w+|pci-sysfs|resource|gr_\w+|grmgr|g[fkm]1\d\d|gk20a|nvdebug_entry"
+                   r"|kfd_\w+|v\w+_structs)\.[ch]$")
 
 COMMANDS = set(re.findall(r"^([a-z-]+)\n  \S", gpulens("--help-all").stdout, re.M))
 

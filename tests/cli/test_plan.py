@@ -436,7 +436,8 @@ def test_no_file_and_no_gpcs_are_status_3(tmp_path: pathlib.Path) -> None:
     only counted; two images are two GPUs."""
     done = gpulens("plan", str(tmp_path / "none.json"), "--tpcs", "4")
     assert done.returncode == 3 and "none.json" in done.stderr
-    for chip, why in (("gb100", "its GPCs and TPCs are unknown"), ("gk104", "its TPCs are only counted, by logical GPC")):
+    for chip, why in (("gb100", "its GPCs and TPCs are unknown"),
+                      ("gk104", "its TPCs are only counted, by logical GPC")):
         done = gpulens("-i", str(image(chip)), "plan", str(EXAMPLE))
         assert done.returncode == 3 and why in done.stderr and "use --tpcs to plan without them" in done.stderr
     done = gpulens("-i", str(image("gh100")), "-i", str(image("gp106")), "plan", str(EXAMPLE))

@@ -83,9 +83,9 @@ def test_nouveau_starts_without_an_error(machine: Guest, card: Card) -> None:
 
 @each_card
 def test_gpulens_shows_nouveaus_channels(machine: Guest, card: Card) -> None:
-    """A channel for graphics and one for copies, each by itself on its runlist, in one address space with 128 KiB pages.
-    Each instance block has nouveau's signature where gpulens says that it is. Seen failing with gr=0, without which
-    there is one channel."""
+    """A channel for graphics and one for copies, each by itself on its runlist, in one address space with pages of 128
+    KiB. Each instance block has nouveau's signature where gpulens says that it is. Seen failing with gr=0, without
+    which there is one channel."""
     found = {**read_channels(machine, card, GRAPHICS), **read_channels(machine, card, COPIES)}
     assert sorted(found) == [0, 1]
     for text in found.values():
@@ -119,8 +119,8 @@ def test_exactly_one_program_is_stopped_and_let_go(machine: Guest, card: Card) -
 
 def test_nouveau_is_unloaded_beside_gpulens(machine: Guest) -> None:
     """It finds nothing wrong with its channels, interrupts came, and all registers that it touched are modelled but
-    those listed. The work was what two programs asked for: copies of 64 KiB, there and back. The last test. Seen failing
-    without the registers of the video engines' falcons."""
+    those listed. The work was what two programs asked for: copies of 64 KiB, there and back. The last test. Seen
+    failing without the registers of the video engines' falcons."""
     machine.check("rmmod nouveau", timeout=60)
     for card in CARDS:
         assert read_log(machine, card) == card.expect_log()
