@@ -29,17 +29,6 @@ struct gpulens_partition {
 	std::unique_ptr<gpulens::Work> work;
 };
 
-namespace {
-
-gpulens::Method method_of(unsigned way)
-{
-	if (way > GPULENS_GREEN_CLUSTERS)
-		throw Error(Error::Input, fmt::format("unknown method {}", way));
-	return static_cast<gpulens::Method>(way);
-}
-
-} // namespace
-
 int gpulens_layout_open(const char *source, unsigned int gpu, struct gpulens_layout **layout)
 {
 	return catch_errors([&] {
@@ -183,7 +172,7 @@ int gpulens_way_granule(unsigned int way, unsigned int *tpcs)
 {
 	return catch_errors([&] {
 		require_pointers(tpcs);
-		*tpcs = gpulens::granularity(method_of(way));
+		*tpcs = gpulens::granularity(gpulens::method_of(way));
 	});
 }
 
@@ -201,9 +190,10 @@ int gpulens_partition_open(const struct gpulens_layout *layout, unsigned int way
 {
 	return catch_errors([&] {
 		require_pointers(layout, mask, partition);
-		*partition = std::make_unique<gpulens_partition>(
-				     *layout, gpulens::make_work(method_of(way), *layout, layout->read_words(mask)))
-				     .release();
+		*partition =
+			std::make_unique<gpulens_partition>(
+				*layout, gpulens::make_work(gpulens::method_of(way), *layout, layout->read_words(mask)))
+				.release();
 	});
 }
 

@@ -4,6 +4,7 @@
 #include "lib/turns/slots.hpp"
 #include "lib/turns/turns.hpp"
 #include "partition/c_errors.hpp"
+#include "partition/c_layout.hpp"
 #include "partition/plan.hpp"
 
 #include <algorithm>
@@ -25,15 +26,6 @@ struct gpulens_slots {
 
 namespace {
 
-std::optional<gpulens::Method> turns_method_of(unsigned way)
-{
-	if (way == GPULENS_TURNS_ONLY)
-		return std::nullopt;
-	if (way > GPULENS_GREEN_CLUSTERS)
-		throw Error(Error::Input, fmt::format("unknown method {}", way));
-	return static_cast<gpulens::Method>(way);
-}
-
 void write_counts(const tool::turns::Counts &from, gpulens_counts *to, size_t size)
 {
 	gpulens_counts counts{.jobs = from.jobs,
@@ -54,7 +46,10 @@ int gpulens_plan_open(const char *file, unsigned int way, struct gpulens_plan **
 {
 	return catch_errors([&] {
 		require_pointers(file, plan);
-		*plan = std::make_unique<gpulens_plan>(file, turns_method_of(way)).release();
+		std::optional<gpulens::Method> method;
+		if (way != GPULENS_TURNS_ONLY)
+			method = gpulens::method_of(way);
+		*plan = std::make_unique<gpulens_plan>(file, method).release();
 	});
 }
 

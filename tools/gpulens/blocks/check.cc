@@ -341,11 +341,10 @@ private:
 			fmt::format("{} heads the primary queue and a block of it fits on SM {} from {} to {}, but {}",
 				    k.name, best.sm, time_text(best.from), time_text(best.to), start_text(k, next));
 
-		const Ran *unknown = find_kernel_of_unknown_size(log_);
 		if (too_few_channels_)
 			verdict_.notes.push_back("R2: a false dependency: " + text);
-		else if (unknown)
-			verdict_.notes.push_back("B: not known to fit, as blocks_per_sm of " + unknown->name +
+		else if (unknown_size_)
+			verdict_.notes.push_back("B: not known to fit, as blocks_per_sm of " + unknown_size_->name +
 						 " is not logged: " + text);
 		else
 			verdict_.violations.push_back({"B", k.name, static_cast<u32>(next), best.sm, best.from, text});
@@ -540,6 +539,7 @@ private:
 	s64 tolerance_;
 	const std::vector<bool> &allowed_;
 	const std::vector<Span> &others_;
+	const Ran *unknown_size_ = find_kernel_of_unknown_size(log_);
 	bool too_few_channels_ = false; // fewer than streams
 	bool can_fill_ = false;         // the task slots
 	size_t priorities_ = 1;         // number of different ones

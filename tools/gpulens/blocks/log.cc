@@ -3,6 +3,7 @@
 #include "gpulens/blocks/log.hpp"
 
 #include "lib/base/errors.hpp"
+#include "lib/base/format.hpp"
 #include "lib/base/json_input.hpp"
 
 #include <algorithm>

@@ -3,10 +3,12 @@
 #include "gpulens/blocks/plugin.hpp"
 
 #include "gpulens/blocks/scenario.hpp"
+#include "lib/base/format.hpp"
 #include "lib/base/json_input.hpp"
 
 #include <algorithm>
 #include <cmath>
+#include <fmt/format.h>
 
 namespace tool::blocks {
 
@@ -113,7 +115,7 @@ void add_plugin(json &benchmark, const Plugin &plugin, bool builtin)
 		benchmark["data_size"] = plugin.data_size;
 	if (plugin.info)
 		benchmark["additional_info"] = json::parse(*plugin.info);
-	benchmark["release_time"] = to_seconds(static_cast<int64_t>(plugin.release_ns));
+	benchmark["release_time"] = to_seconds(plugin.release_ns);
 	if (plugin.core)
 		benchmark["cpu_core"] = *plugin.core;
 }

@@ -3,6 +3,7 @@
 #include "gpulens/blocks/scenario.hpp"
 
 #include "lib/base/errors.hpp"
+#include "lib/base/format.hpp"
 #include "lib/base/json_input.hpp"
 
 #include <algorithm>
@@ -389,7 +390,7 @@ json kernel_json(const Kernel &k, u64 previous_ns)
 		{"kernel_label", k.name}, {"duration", k.work}, {"block_count", k.blocks}, {"thread_count", k.threads}};
 
 	if (k.release_ns > previous_ns)
-		j["delay"] = to_seconds(static_cast<int64_t>(k.release_ns - previous_ns));
+		j["delay"] = to_seconds(k.release_ns - previous_ns);
 	if (k.shared)
 		j["shared_memory_size"] = k.shared / 4;
 	if (k.tpcs)
@@ -446,7 +447,7 @@ json benchmark_json(const Benchmark &b, bool null)
 			j["additional_info"]["repeat"] = first.repeat;
 		if (first.shared)
 			j["shared_memory_size"] = first.shared / 4;
-		j["release_time"] = to_seconds(static_cast<int64_t>(first.release_ns));
+		j["release_time"] = to_seconds(first.release_ns);
 		add_copies(j, first);
 	}
 	if (b.priority || (b.plugin && b.stream == StreamKind::NonBlocking))
@@ -460,7 +461,7 @@ json benchmark_json(const Benchmark &b, bool null)
 	if (b.iterations != 1)
 		j["max_iterations"] = b.iterations;
 	if (b.max_ns)
-		j["max_time"] = to_seconds(static_cast<int64_t>(b.max_ns));
+		j["max_time"] = to_seconds(b.max_ns);
 	if (b.mps_percentage)
 		j["mps_thread_percentage"] = *b.mps_percentage;
 	return j;

@@ -137,10 +137,6 @@ std::vector<Builtin> rtas23_builtins();
 std::vector<Builtin> rtss17_builtins();
 std::vector<Builtin> walk_builtins();
 
-inline double to_seconds(int64_t ns)
-{
-	return static_cast<double>(ns) / 1e9;
-}
 inline u32 round_up_to_warps(u32 threads)
 {
 	return (threads + 31) / 32 * 32;

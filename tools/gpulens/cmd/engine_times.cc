@@ -2,18 +2,11 @@
 // Adds up intervals, and ends series.
 #include "gpulens/cmd/engine_times.hpp"
 
+#include "lib/base/format.hpp"
+
 #include <set>
 
 namespace tool {
-
-namespace {
-
-double to_seconds(double ns)
-{
-	return ns / 1e9;
-}
-
-} // namespace
 
 void EngineTimes::drop(Order::iterator series)
 {
@@ -102,7 +95,7 @@ void EngineTimes::add_work_to(Metrics &metrics, const std::string &gpu) const
 			.add({{"gpu", gpu}, {"engine", engine}}, to_seconds(time.busy_ns));
 		metrics.counter("gpulens_engine_switch_seconds_total",
 				"Time in which an engine switched contexts, from samples.")
-			.add({{"gpu", gpu}, {"engine", engine}}, to_seconds(static_cast<double>(time.switch_ns)));
+			.add({{"gpu", gpu}, {"engine", engine}}, to_seconds(time.switch_ns));
 	}
 }
 
@@ -115,7 +108,7 @@ void EngineTimes::add_to(Metrics &metrics, const std::string &gpu, bool with_wor
 			      {"engine", key.engine},
 			      {"runlist", key.runlist == LENS_NONE ? "" : std::to_string(key.runlist)},
 			      {"tsg", key.tsg == LENS_NONE ? "none" : std::to_string(key.tsg)}},
-			     to_seconds(static_cast<double>(series->on_ns)));
+			     to_seconds(series->on_ns));
 	if (with_work)
 		add_work_to(metrics, gpu);
 	metrics.counter("gpulens_tsg_series_evicted_total",

@@ -31,7 +31,6 @@ constexpr int MULTIPROCESSOR_COUNT = 16, MAX_THREADS_PER_MULTIPROCESSOR = 39, MA
 constexpr u64 GAP_NS = 20'000, LIMIT_NS = 60'000'000'000;
 constexpr u32 MAX_SLICES = 200'000;
 constexpr int CLOCK_ROUNDS = 10;
-constexpr std::chrono::seconds PATIENCE{60};
 
 template <typename F> void load_function(const char *name, F &function)
 {
@@ -67,7 +66,7 @@ void *make_event()
 
 void Stage::wait_for(const std::atomic<u32> &value, u32 least) const
 {
-	steady_clock::time_point end = steady_clock::now() + PATIENCE;
+	steady_clock::time_point end = steady_clock::now() + START_PATIENCE;
 
 	while (value < least) {
 		if (failed)

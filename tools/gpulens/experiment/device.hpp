@@ -5,12 +5,14 @@
 #include "partition/cuda.hpp"
 
 #include <atomic>
+#include <chrono>
 #include <memory>
 #include <string>
 #include <vector>
 
 namespace tool::experiment {
 
+constexpr std::chrono::seconds START_PATIENCE{60}; // for processes of an experiment to be ready
 constexpr char OTHER_FAILED[] = "another process of the experiment failed"; // text of an Error
 
 // Memory that a command shares with the processes of an experiment, which it forks.

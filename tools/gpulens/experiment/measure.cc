@@ -21,7 +21,6 @@ using gpulens::cuda;
 namespace {
 
 // Decisions. A chunk of copies takes 20 us at 50 GB/s and 87 us at 12 GB/s, much less than a time slice.
-constexpr u64 CHUNK = u64{1} << 20, UPLOAD_COPY = u64{128} << 20;
 constexpr u64 UPLOAD_COPIES = 20;
 constexpr std::chrono::milliseconds ALONE{200}; // of the first logger of fig6, before the second process begins
 constexpr u32 SPIN_RECORD = 24;                 // bytes of a block's record of the kernel spin
@@ -47,7 +46,7 @@ Found run_task(Stage &stage, const std::string &name, bool logs, bool copies)
 	if (logs)
 		logger = std::make_unique<Logger>(device);
 	if (copies)
-		copier = std::make_unique<Copier>(device, Work::CopyToHost, CHUNK);
+		copier = std::make_unique<Copier>(device, Work::CopyToHost, COPY_CHUNK);
 	stage.ready++;
 	stage.wait_for(stage.phase, 1);
 	if (logger)
@@ -92,7 +91,7 @@ Found run_two_streams(Stage &stage, bool copies)
 		found.tracks = {logged_track("logger 1", first.finish()), logged_track("logger 1", second.finish())};
 		return found;
 	}
-	Copier copier(device, Work::CopyToHost, CHUNK), other(device, Work::CopyToHost, CHUNK);
+	Copier copier(device, Work::CopyToHost, COPY_CHUNK), other(device, Work::CopyToHost, COPY_CHUNK);
 	auto over = [&](u64) { return stage.stop || stage.failed; };
 	Spans spans;
 	std::exception_ptr failure;

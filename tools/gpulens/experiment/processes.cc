@@ -19,7 +19,6 @@ using std::chrono::steady_clock;
 namespace {
 
 constexpr unsigned TIMEOUT_S = 120;
-constexpr std::chrono::seconds BARRIER_PATIENCE{60};
 constexpr std::chrono::milliseconds POLL{1};
 
 nlohmann::json machine_json(const blocks::Machine &m)
@@ -124,7 +123,7 @@ bool Processes::check_running()
 
 void Processes::wait_until_ready(u32 count)
 {
-	steady_clock::time_point end = steady_clock::now() + BARRIER_PATIENCE;
+	steady_clock::time_point end = steady_clock::now() + START_PATIENCE;
 
 	while (stage_->ready < count && check_running() && steady_clock::now() < end)
 		std::this_thread::sleep_for(POLL);
@@ -132,7 +131,7 @@ void Processes::wait_until_ready(u32 count)
 		return;
 	if (!stage_->failed)
 		throw Error(Error::TimedOut, fmt::format("{} of {} processes of the experiment were ready within {} s",
-							 stage_->ready.load(), count, BARRIER_PATIENCE.count()));
+							 stage_->ready.load(), count, START_PATIENCE.count()));
 	finish();
 	throw Error(Error::Failed, "a process of the experiment ended too early");
 }

@@ -16,7 +16,6 @@ namespace {
 
 constexpr s64 US = 1000, MS = 1000 * US;
 constexpr s64 KERNEL_SLICE = 2 * MS, COPY_SLICE = 1049 * US;
-constexpr u64 CHUNK_BYTES = u64{1} << 20;
 constexpr s64 CHUNK_TIME = 87 * US; // 12 GB/s, about PCI Express 3.0 with 16 lanes
 
 // The spans of task number task of count tasks that take turns.
@@ -32,7 +31,7 @@ Spans take_turns(s64 from, s64 to, s64 slice, u32 task, u32 count)
 // Cuts the times in which a copy advances into chunks. The first chunk after an interruption includes the interruption.
 Track copy_track(const std::string &task, Work work, const Spans &advances)
 {
-	Track track{.task = task, .work = work, .bytes = CHUNK_BYTES};
+	Track track{.task = task, .work = work, .bytes = COPY_CHUNK};
 	s64 left = CHUNK_TIME, begin = advances.empty() ? 0 : advances.front().from;
 
 	for (const Span &s : advances)
@@ -130,7 +129,7 @@ void simulate_uploads(Trace &t, const Simulation &s)
 	const s64 alone = 10 * MS, beside = s.without == "R8" ? 10300 * US : 20 * MS;
 
 	for (bool other : {false, true}) {
-		Track track{.task = other ? "beside" : "alone", .work = Work::CopyToHost, .bytes = 128 * CHUNK_BYTES};
+		Track track{.task = other ? "beside" : "alone", .work = Work::CopyToHost, .bytes = UPLOAD_COPY};
 		for (s64 i = 0; i < 20; i++)
 			track.spans.push_back({i * (other ? beside : alone), (i + 1) * (other ? beside : alone)});
 		t.tracks.push_back(track);

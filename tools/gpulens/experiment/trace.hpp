@@ -10,6 +10,9 @@
 
 namespace tool::experiment {
 
+// Bytes of copies, measured and simulated: each chunk of one that is timed, and one beside an upload (fig10).
+constexpr u64 COPY_CHUNK = u64{1} << 20, UPLOAD_COPY = 128 * COPY_CHUNK;
+
 using blocks::s64;
 
 struct Span {

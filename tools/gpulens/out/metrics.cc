@@ -2,6 +2,7 @@
 // Formats metrics, and fills them in from GPUs and statistics.
 #include "gpulens/out/metrics.hpp"
 
+#include "lib/base/format.hpp"
 #include "lib/model/isolation.hpp"
 
 #include <algorithm>
@@ -43,11 +44,6 @@ std::string format_labels(const Labels &labels)
 	for (const auto &[name, value] : labels)
 		out += fmt::format("{}{}=\"{}\"", out.empty() ? "" : ",", name, escape_label(value));
 	return out.empty() ? "" : '{' + out + '}';
-}
-
-double to_seconds(u64 ns)
-{
-	return static_cast<double>(ns) / 1e9;
 }
 
 // The value of the label state, in the order of enum Activity.

@@ -13,7 +13,6 @@ namespace tool {
 
 namespace {
 
-constexpr size_t CSV_CHUNK_BYTES = 1 << 16; // written at once
 // An interval of a damaged recording may be of centuries; it is one line.
 constexpr u64 MAX_DAYS = 400;
 
@@ -180,7 +179,7 @@ void write_csv(std::span<const Timeline> gpus, const Sink &sink)
 	for (const Timeline &t : gpus)
 		write_csv_lines(t, false, [&](u64, std::string_view line) {
 			out += line;
-			if (out.size() < CSV_CHUNK_BYTES)
+			if (out.size() < CHUNK_BYTES)
 				return;
 			sink(out);
 			out.clear();

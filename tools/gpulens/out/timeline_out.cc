@@ -27,11 +27,10 @@ std::string interval_label(const Interval &i)
 			   i.tsg);
 }
 
-constexpr size_t SLOT_COLUMNS = 8;      // of the table of slots, without those of owners
-constexpr size_t CHUNK_BYTES = 1 << 16; // written at once
-constexpr size_t MAX_HEAD_BYTES = 10;   // of a packet's tag and length
-constexpr u32 TRACE_PACKET = 1;         // field number of Trace.packet
-constexpr u32 STATE_CLEARED = 1;        // SEQ_INCREMENTAL_STATE_CLEARED of TracePacket.sequence_flags
+constexpr size_t SLOT_COLUMNS = 8;    // of the table of slots, without those of owners
+constexpr size_t MAX_HEAD_BYTES = 10; // of a packet's tag and length
+constexpr u32 TRACE_PACKET = 1;       // field number of Trace.packet
+constexpr u32 STATE_CLEARED = 1;      // SEQ_INCREMENTAL_STATE_CLEARED of TracePacket.sequence_flags
 // Of ClockSnapshot (protos/perfetto/common/builtin_clock.proto)
 constexpr u32 CLOCK_ID_REALTIME = 1, CLOCK_ID_MONOTONIC = 3, CLOCK_ID_BOOTTIME = 6;
 // Clocks from 64 to 127 are those of a packet sequence alone (clock_snapshot.proto): those of one machine among several.

@@ -11,6 +11,8 @@
 
 namespace tool {
 
+constexpr size_t CHUNK_BYTES = 1 << 16; // of a file, written at once
+
 // The table of slots: a row for each TSG of each engine.
 struct SlotTable {
 	std::vector<std::string> titles;

@@ -17,11 +17,6 @@ namespace {
 
 constexpr int PLAN_JSON_VERSION = 1;
 
-std::string us_text(u64 ns)
-{
-	return ns == NEVER ? "-" : fmt::format("{:.3f}", double(ns) / 1000);
-}
-
 // Returns "1 task", "2 tasks".
 std::string count_text(size_t n, const char *noun)
 {

@@ -2,6 +2,7 @@
 // See status.hpp; docs/plan-schema.json describes the JSON.
 #include "gpulens/plan/status.hpp"
 
+#include "gpulens/plan/task.hpp"
 #include "lib/base/errors.hpp"
 #include "lib/turns/plan_file.hpp"
 #include "lib/turns/turns.hpp"
@@ -14,11 +15,6 @@ namespace tool::plan {
 using json = nlohmann::ordered_json;
 
 namespace {
-
-std::string time_us_text(u64 ns)
-{
-	return fmt::format("{:.3f}", double(ns) / 1000);
-}
 
 std::string now_text(const TaskStatus &task)
 {
@@ -75,7 +71,7 @@ std::string status_text(const std::vector<TaskStatus> &tasks, const Style &style
 	for (const TaskStatus &task : tasks)
 		t.add({std::to_string(task.partition), task.name, std::to_string(task.jobs), std::to_string(task.waits),
 		       std::to_string(task.overruns), std::to_string(task.misses), std::to_string(task.deaths),
-		       time_us_text(task.longest_wait_ns), us_text(task.longest_run_ns), us_text(task.time_ns),
+		       us_text(task.longest_wait_ns), us_text(task.longest_run_ns), us_text(task.time_ns),
 		       now_text(task)});
 	return t.str(style);
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <fmt/format.h>
 
 namespace tool::plan {
 
@@ -31,6 +32,11 @@ bool has_falling_area(const std::vector<u64> &ns)
 }
 
 } // namespace
+
+std::string us_text(u64 ns)
+{
+	return ns == NEVER ? "-" : fmt::format("{:.3f}", static_cast<double>(ns) / 1000);
+}
 
 u64 round_up(double ns)
 {

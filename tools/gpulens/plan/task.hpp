@@ -29,6 +29,8 @@ enum class Class { Compute, Memory };
 
 constexpr u64 NEVER = ~0ULL;                  // a time: the task cannot run with so few TPCs
 constexpr u64 MAX_TIME_NS = 1000000000000000; // of periods and deadlines; 11 days keep sums within 64 bits
+// Returns "1234.567" for 1234567 ns, and "-" for NEVER.
+std::string us_text(u64 ns);
 constexpr double MIN_US = 0.001, MAX_US = static_cast<double>(MAX_TIME_NS) / 1000; // of times in files
 
 // Default ratio of the times in conflict and alone, by class: the thesis' regression (section 3.6.1) over four kernels

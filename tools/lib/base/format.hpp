@@ -9,6 +9,10 @@
 
 namespace tool {
 
+template <typename Number> double to_seconds(Number ns)
+{
+	return static_cast<double>(ns) / 1e9;
+}
 // Returns "1.049 ms" for 1048576 ns: three digits after the point, in us, ms or s.
 std::string format_duration(u64 ns);
 // Formats a time that was measured with samples step_ns apart: no digit below the step's own first one ("2.0 ms" with a step
