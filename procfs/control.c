@@ -67,8 +67,11 @@ void lens_control_report_holders(const struct lens_file *f, u32 id)
 }
 
 const struct lens_file_type lens_control_files[] = {
-	{ .name = "disable_channel", .access = LENS_ACCESS_CONTROL, .act = control_disable },
-	{ .name = "enable_channel", .access = LENS_ACCESS_CONTROL, .act = control_enable },
+	{ .name = "disable_channel", .access = LENS_ACCESS_CONTROL, .act = control_disable,
+	  .sets_channel = true },
+	{ .name = "enable_channel", .access = LENS_ACCESS_CONTROL, .act = control_enable,
+	  .sets_channel = true },
+	{ .name = "hold_channel", .access = LENS_ACCESS_CONTROL, .act_for = lens_hold_begin },
 	{ .name = "preempt_tsg", .access = LENS_ACCESS_CONTROL, .act = lens_tsg_preempt },
 	{ .name = "switch_to_tsg", .access = LENS_ACCESS_CONTROL, .act = lens_tsg_switch_to },
 	{ .name = "tsg_timeslice", .access = LENS_ACCESS_CONTROL,

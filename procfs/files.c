@@ -140,19 +140,28 @@ static const struct proc_ops files_read_ops = {
 static int files_parse_request(const struct lens_file_type *type, const char *text, size_t len,
 			       struct lens_ref *ref, u32 *value)
 {
-	return type->act ? lens_parse_ref(text, len, ref) :
-			   lens_parse_ref_value(text, len, ref, value);
+	return type->act_with ? lens_parse_ref_value(text, len, ref, value) :
+				lens_parse_ref(text, len, ref);
 }
 
-static int files_run_request(struct lens_file *f, const struct lens_ref *ref, u32 value,
-			     int *runlist)
+/* owner: of holds, the open file. */
+static int files_run_request(struct lens_file *f, const void *owner, const struct lens_ref *ref,
+			     u32 value, int *runlist)
 {
+	const struct lens_file_type *type = f->type;
 	struct lens_gpu *gpu = &f->dev->gpu;
+	int err;
 
 	if (!lens_gpu_has_host(gpu))
 		return -EOPNOTSUPP;
-	return f->type->act ? f->type->act(gpu, ref, runlist) :
-			      f->type->act_with(gpu, ref, value, runlist);
+	if (type->act_for)
+		return type->act_for(f->dev, owner, ref, runlist);
+	if (type->act_with)
+		return type->act_with(gpu, ref, value, runlist);
+	err = type->act(gpu, ref, runlist);
+	if (!err && type->sets_channel)
+		lens_hold_drop(f->dev, *runlist, ref->id);
+	return err;
 }
 
 static ssize_t files_write(struct file *file, const char __user *buf, size_t count, loff_t *pos)
@@ -181,7 +190,7 @@ static ssize_t files_write(struct file *file, const char __user *buf, size_t cou
 	err = lens_dev_begin_control(f->dev);
 	if (err)
 		goto out;
-	err = files_run_request(f, &ref, value, &runlist);
+	err = files_run_request(f, file, &ref, value, &runlist);
 	if (err == -EINVAL && ref.runlist == LENS_NONE && f->dev->gpu.chip->ids_per_runlist)
 		lens_control_report_holders(f, ref.id);
 	err = lens_dev_end_control(f->dev, err);
@@ -196,14 +205,29 @@ static const struct proc_ops files_write_ops = {
 	.proc_lseek = noop_llseek,
 };
 
+static int files_release_holds(struct inode *inode, struct file *file)
+{
+	struct lens_file *f = pde_data(inode);
+
+	lens_holds_end_owner(f->dev, file);
+	return 0;
+}
+
+static const struct proc_ops files_hold_ops = {
+	.proc_write = files_write,
+	.proc_lseek = noop_llseek,
+	.proc_release = files_release_holds,
+};
+
 /* -- the directory -- */
 
 static int files_add_file(struct lens_dev *dev, const struct lens_file_type *type, u32 arg)
 {
 	umode_t mode = lens_file_mode(type->access);
-	bool control = lens_file_is_control(type);
 	const struct proc_ops *ops = type->ops ? type->ops :
-				     control ? &files_write_ops : &files_read_ops;
+				     type->act_for ? &files_hold_ops :
+				     lens_file_is_control(type) ? &files_write_ops :
+								  &files_read_ops;
 	struct proc_dir_entry *entry;
 	struct lens_file *f;
 	char name[32];

@@ -32,6 +32,10 @@ struct lens_file_type {
 	/* Carry out a request for an id, or for an id and a number. With the GPU's lock held. */
 	int (*act)(struct lens_gpu *gpu, const struct lens_ref *ref, int *runlist);
 	int (*act_with)(struct lens_gpu *gpu, const struct lens_ref *ref, u32 value, int *runlist);
+	/* The same for an open file, whose close undoes the requests. */
+	int (*act_for)(struct lens_dev *dev, const void *owner, const struct lens_ref *ref,
+		       int *runlist);
+	bool sets_channel;	/* act sets the state of a channel: a hold of it ends */
 };
 
 static inline bool lens_file_is_control(const struct lens_file_type *type)

@@ -214,6 +214,25 @@ int lens_channel_enable(struct lens_gpu *gpu, const struct lens_ref *ref, bool e
 	return err ? err : gpu->chip->host->enable_channel(gpu, rl, ref->id, enable);
 }
 
+int lens_channel_is_enabled(struct lens_gpu *gpu, const struct lens_ref *ref, bool *enabled,
+			    int *runlist)
+{
+	const struct lens_runlist *rl = NULL;
+	struct lens_channel_state s;
+	u32 w[2];
+	int err;
+
+	err = control_resolve_channel(gpu, ref, &rl);
+	control_report_runlist(gpu, rl, runlist);
+	if (!err)
+		err = gpu->chip->host->read_channel(gpu, rl, ref->id, w);
+	if (err)
+		return err;
+	gpu->chip->host->decode_channel(w, &s);
+	*enabled = s.enable;
+	return s.pccsr && !s.enable && !s.bound ? -ENOENT : 0;
+}
+
 int lens_tsg_preempt(struct lens_gpu *gpu, const struct lens_ref *ref, int *runlist)
 {
 	const struct lens_runlist *rl = NULL;

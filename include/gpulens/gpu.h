@@ -80,6 +80,19 @@ int lens_channel_enable(struct lens_gpu *gpu, const struct lens_ref *ref, bool e
 			int *runlist);
 
 /**
+ * lens_channel_is_enabled() - read whether a channel is enabled
+ * @gpu:	GPU with its topology
+ * @ref:	channel
+ * @enabled:	set
+ * @runlist:	set, see above
+ *
+ * Return: 0; errors of resolving; -ENOENT, it is disabled and no instance block is bound to it (up
+ * to Turing); -EIO, its state is unreadable; -ENODEV.
+ */
+int lens_channel_is_enabled(struct lens_gpu *gpu, const struct lens_ref *ref, bool *enabled,
+			    int *runlist);
+
+/**
  * lens_tsg_preempt() - preempt a TSG and wait for completion
  * @gpu:	GPU with its topology
  * @ref:	TSG

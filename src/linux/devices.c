@@ -1,22 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The list of GPUs, and the use of one. A GPU that was removed keeps its number and its files,
- * which return ENODEV, until there is a GPU at the same address again or the module is unloaded.
+ * The list of GPUs. A GPU that was removed keeps its number and its files, which return ENODEV,
+ * until there is a GPU at the same address again or the module is unloaded.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/device.h>
-#include <linux/ktime.h>
 #include <linux/mm.h>
-#include <linux/module.h>
-#include <linux/moduleparam.h>
 #include <linux/slab.h>
 
 #include "lens.h"
-
-static uint timeout_ms = 20000;
-module_param(timeout_ms, uint, 0644);
-MODULE_PARM_DESC(timeout_ms, "milliseconds that a read or write of a file may take before it fails with ETIMEDOUT (default 20000)");
 
 /* Time limit of attaching, which holds the PCI core's rescan lock: about 400 reads. */
 #define DEVICES_ATTACH_MS 2000
@@ -25,77 +18,6 @@ static LIST_HEAD(devices_list);
 /* Protects the list: attaching, numbering, detaching. */
 DEFINE_MUTEX(lens_devices_lock);
 static const struct lens_devices_listener *devices_listener;
-
-/* -- use -- */
-
-static int devices_end_use(struct lens_dev *dev, int result)
-{
-	/* Also if the GPU was removed meanwhile: the bus still counts the use. */
-	lens_dev_release(dev);
-	if (dev->use.budgeted)
-		WRITE_ONCE(dev->budgeted_ns, dev->use.over_budget ? U64_MAX : dev->use.stopped_ns);
-	if (READ_ONCE(dev->gone))
-		return -ENODEV;
-	if (dev->use.over_budget)
-		return -EBUSY;
-	return dev->use.late ? -ETIMEDOUT : result;
-}
-
-static int devices_begin_use(struct lens_dev *dev, u32 ms)
-{
-	struct lens_use *use = &dev->use;
-	int err = lens_dev_acquire(dev);
-
-	if (err)
-		return err;
-	memset(use, 0, sizeof(*use));
-	use->task = current;
-	use->resched_ns = ktime_get_ns();
-	use->until = use->resched_ns + (u64)ms * NSEC_PER_MSEC;
-	use->budgeted = lens_stop_is_budgeted();
-	err = lens_mmio_probe_gpu(dev);
-	if (err)
-		return devices_end_use(dev, err);
-	return 0;
-}
-
-int lens_dev_begin_use(struct lens_dev *dev)
-{
-	int err = mutex_lock_interruptible(&dev->lock);
-
-	if (err)
-		return err;
-	err = devices_begin_use(dev, READ_ONCE(timeout_ms));
-	if (err)
-		mutex_unlock(&dev->lock);
-	return err;
-}
-
-int lens_dev_end_use(struct lens_dev *dev, int result)
-{
-	result = devices_end_use(dev, result);
-	mutex_unlock(&dev->lock);
-	return result;
-}
-
-int lens_dev_begin_control(struct lens_dev *dev)
-{
-	int err = mutex_lock_interruptible(&dev->control_lock);
-
-	if (err)
-		return err;
-	err = lens_dev_begin_use(dev);
-	if (err)
-		mutex_unlock(&dev->control_lock);
-	return err;
-}
-
-int lens_dev_end_control(struct lens_dev *dev, int result)
-{
-	result = lens_dev_end_use(dev, result);
-	mutex_unlock(&dev->control_lock);
-	return result;
-}
 
 /* -- attaching and detaching -- */
 
@@ -112,7 +34,7 @@ static int devices_map_gpu(struct lens_dev *dev, bool quiet)
 		goto err_unmap;
 	}
 	dev->io.ops = &lens_mmio_ops;
-	err = devices_begin_use(dev, DEVICES_ATTACH_MS);
+	err = lens_dev_begin_locked(dev, DEVICES_ATTACH_MS);
 	if (err)
 		goto err_unmap;
 	err = lens_gpu_identify(&dev->gpu, &dev->io);
@@ -120,7 +42,7 @@ static int devices_map_gpu(struct lens_dev *dev, bool quiet)
 		err = lens_gpu_read_topology(&dev->gpu);
 	else if (err == -ENODEV && dev->gpu.chip_id)
 		err = -EOPNOTSUPP;
-	err = devices_end_use(dev, err);
+	err = lens_dev_end_locked(dev, err);
 	if (err == -EOPNOTSUPP && dev->gpu.chip_id && !quiet)
 		pr_info("%s: unknown chip %#x (BOOT_0 %#x), not attached\n", dev->where,
 			dev->gpu.chip_id, dev->gpu.boot0);
@@ -141,6 +63,7 @@ err_unmap:
 static void devices_unmap_gpu(struct lens_dev *dev)
 {
 	WRITE_ONCE(dev->gone, 1);
+	lens_holds_stop(dev);
 	lens_samplers_stop(dev);
 	mutex_lock(&dev->lock);
 	if (dev->bar0)
@@ -215,6 +138,7 @@ static struct lens_dev *devices_alloc_gpu(const struct lens_bus *bus, struct dev
 	mutex_init(&dev->control_lock);
 	mutex_init(&dev->lock);
 	lens_samplers_init(dev);
+	lens_holds_init(dev);
 	dev->bus = bus;
 	dev->device = get_device(device);
 	if (dev_is_pci(device))
@@ -305,6 +229,8 @@ void lens_detach_devices(void)
 	struct lens_dev *dev, *next;
 
 	mutex_lock(&lens_devices_lock);
+	list_for_each_entry(dev, &devices_list, link)
+		lens_holds_end_all(dev);
 	list_for_each_entry(dev, &devices_list, link)
 		WRITE_ONCE(dev->gone, 1);
 	list_for_each_entry_safe(dev, next, &devices_list, link)

@@ -13,6 +13,7 @@
 #include <linux/mutex.h>
 #include <linux/pci.h>
 #include <linux/proc_fs.h>
+#include <linux/spinlock.h>
 #include <linux/string.h>
 #include <linux/workqueue.h>
 
@@ -72,6 +73,16 @@ struct lens_use {
 	u64 stop_began, soon, stop_until;	/* soon: no new work after it */
 };
 
+/* Channels that open files hold (holds.c). */
+struct lens_holds {
+	spinlock_t lock;		/* protects the list and what is in it */
+	struct list_head list;
+	u32 n;
+	bool closed;			/* no hold may begin any more */
+	u32 round;			/* of attempts to end those that are due; of the worker */
+	struct delayed_work work;
+};
+
 /* What PRAMIN returns for 64-bit reads. */
 enum lens_rd64 {
 	LENS_RD64_UNKNOWN,
@@ -91,6 +102,7 @@ struct lens_dev {
 	u32 n_files, max_files;
 
 	struct lens_samplers samplers;
+	struct lens_holds holds;
 	u8 gone;			/* removed: no more accesses; set without the lock */
 	struct mutex control_lock;	/* see lens_dev_begin_control() */
 	struct mutex lock;		/* protects everything below */
@@ -123,7 +135,7 @@ static inline void lens_dev_release(struct lens_dev *dev)
 	dev->bus->put(dev);
 }
 
-/* -- devices.c: use of a GPU -- */
+/* -- use.c -- */
 /*
  * Begin a use. 0, with the lock held until lens_dev_end_use(); errors of lens_dev_acquire() and
  * lens_mmio_probe_gpu(); -EINTR. lens_dev_end_use() returns the result of the use, which it is
@@ -138,6 +150,33 @@ int __must_check lens_dev_end_use(struct lens_dev *dev, int result);
  */
 int lens_dev_begin_control(struct lens_dev *dev);
 int __must_check lens_dev_end_control(struct lens_dev *dev, int result);
+/* The same as a use for ms milliseconds, where nobody else can use the GPU or its lock is held. */
+int lens_dev_begin_locked(struct lens_dev *dev, u32 ms);
+int __must_check lens_dev_end_locked(struct lens_dev *dev, int result);
+
+/* -- holds.c -- */
+/* A hold ends so long after its beginning at the latest. */
+#define LENS_HOLD_MS 1000
+/* Holds of a GPU at a time. */
+#define LENS_HOLDS_MAX 4096
+
+void lens_holds_init(struct lens_dev *dev);
+/*
+ * Disable a channel until owner, an open file, is closed. Within a control request. 0, also where
+ * owner holds it already: it is disabled again, and the time goes on; *runlist as for
+ * lens_channel_enable(). -EALREADY: it is disabled, not by a hold; -EBUSY: another file holds it;
+ * -ENOSPC: LENS_HOLDS_MAX; -ENODEV; -ENOMEM; errors of lens_channel_enable().
+ */
+int lens_hold_begin(struct lens_dev *dev, const void *owner, const struct lens_ref *ref,
+		    int *runlist);
+/* A request has set the channel's state: a hold of it ends without effect. */
+void lens_hold_drop(struct lens_dev *dev, int runlist, u32 id);
+/* owner is closed: its holds end soon, in a worker. */
+void lens_holds_end_owner(struct lens_dev *dev, const void *owner);
+/* Before the module is unloaded: no hold begins any more; end all, and wait for that. */
+void lens_holds_end_all(struct lens_dev *dev);
+/* No access for a hold after this. Holds that are left are dropped; they stay disabled. */
+void lens_holds_stop(struct lens_dev *dev);
 
 /* -- permission.c -- */
 /* Who may open a file of /proc/gpuX. */
@@ -200,7 +239,7 @@ void lens_trace_engine_switch(const struct lens_dev *dev, u32 engine, u64 ns,
 			      const struct lens_trace_occupant *from,
 			      const struct lens_trace_occupant *to);
 
-/* -- devices.c: the list of GPUs -- */
+/* -- devices.c -- */
 /* Called with lens_devices_lock held for each GPU that is attached or detached. */
 struct lens_devices_listener {
 	int (*add)(struct lens_dev *dev);	/* error: the GPU is not attached */

@@ -198,7 +198,7 @@ def test_control_of_a_chip_without_a_runlist_is_not_supported(
     index = [chip.name for chip in GENERATIONS].index("GB202")
     emu = every.emu[index]
     emu.cmd({"cmd": "reset-counts"})
-    for name in ("disable_channel", "enable_channel", "preempt_tsg", "switch_to_tsg", "preempt_runlist",
+    for name in ("disable_channel", "enable_channel", "hold_channel", "preempt_tsg", "switch_to_tsg", "preempt_runlist",
                  "resubmit_runlist", "wfi_preempt_channel", "cta_preempt_channel", "cil_preempt_channel",
                  "tsg_timeslice"):
         text = "'0 1000'" if name == "tsg_timeslice" else "0"

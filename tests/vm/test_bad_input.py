@@ -12,7 +12,7 @@ from lib.guest import Guest
 from support.vm.cards import Card
 from support.vm.chips import CHIPS, Chip, chips_for
 
-CHANNEL_FILES = ("disable_channel", "enable_channel", "wfi_preempt_channel", "cta_preempt_channel",
+CHANNEL_FILES = ("disable_channel", "enable_channel", "hold_channel", "wfi_preempt_channel", "cta_preempt_channel",
                  "cil_preempt_channel")
 TSG_FILES = ("preempt_tsg", "switch_to_tsg", "tsg_timeslice")
 RUNLIST_FILES = ("preempt_runlist", "resubmit_runlist")

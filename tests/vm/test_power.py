@@ -3,6 +3,7 @@
 nor control requests resume or access a suspended GPU, and a use keeps it awake only while it lasts. The emulator counts
 accesses to a suspended GPU and answers them with all ones."""
 
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -93,6 +94,31 @@ def test_control_does_not_resume_or_access_a_suspended_gpu(sleeping: Guest, gpu:
         sleeping.check(f"echo auto >{pci_folder(gpu)}/power/control")
     channels = sleeping.emu[gpu].cmd({"cmd": "state"})["channels"]
     assert [channel["enabled"] for channel in channels if (channel["runlist"], channel["id"]) == (0, 16)] == [False]
+    wait_until(lambda: is_asleep(sleeping, gpu), "it stays awake")
+
+
+@pytest.mark.parametrize("gpu", range(len(CHIPS)), ids=CHIPS)
+def test_a_hold_of_a_suspended_gpu_ends_once_it_is_awake(sleeping: Guest, gpu: int) -> None:
+    """The file is closed while the GPU is asleep: it is neither woken nor accessed, and the channel is enabled when the
+    driver has resumed it. Seen failing with holds_run() trying once only."""
+    card = Card(sleeping, chips_for("pair")[gpu], gpu)
+
+    def is_enabled() -> bool:
+        channels = card.emu.cmd({"cmd": "state"})["channels"]
+        return [c["enabled"] for c in channels if (c["runlist"], c["id"]) == (0, 16)] == [True]
+    power = f"{pci_folder(gpu)}/power"
+    sleeping.check(f"echo on >{power}/control")
+    sleeping.check(f"exec 3>{card.path('hold_channel')}; printf {REFS[gpu]} >&3; echo auto >{power}/control; "
+                   f"while ! grep -q suspended {power}/runtime_status; do usleep 1000; done", timeout=30)
+    before, resumes = count_accesses(card.emu), count_resumes(sleeping)
+    time.sleep(0.3)
+    assert count_accesses(card.emu) == before and count_resumes(sleeping) == resumes
+    assert not is_enabled() and is_asleep(sleeping, gpu)
+    sleeping.check(f"echo on >{power}/control")
+    try:
+        wait_until(is_enabled, "the channel stays disabled")
+    finally:
+        sleeping.check(f"echo auto >{power}/control")
     wait_until(lambda: is_asleep(sleeping, gpu), "it stays awake")
 
 

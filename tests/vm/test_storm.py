@@ -323,7 +323,7 @@ def test_files_of_every_removed_gpu_give_enodev(after: After) -> None:
 
 def test_every_gpu_can_be_suspended_again(after: After) -> None:
     """No use is left unreleased.
-    Seen failing without put() in devices_end_use()."""
+    Seen failing without put() in lens_dev_end_locked()."""
     with name_seed():
         assert not after.awake
 

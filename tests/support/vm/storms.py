@@ -13,7 +13,7 @@ SEED = int(os.environ.get("GPULENS_SEED", str(random.randrange(1 << 30))))
 
 # docs/proc.md
 OURS = {"OK", "EINVAL", "ERANGE", "ENOENT", "EPERM", "EACCES", "EOPNOTSUPP", "ENODATA", "EIO", "ETIMEDOUT", "ENODEV",
-        "ENXIO", "EBUSY"}
+        "ENXIO", "EBUSY", "EALREADY"}
 VFS = {"EBADF", "EINVAL"}  # of the system call itself: not open, or not for this access
 ERRNOS = {
     # of samples: it is a stream, it was started when it is written to, or the GPU has too many samplers

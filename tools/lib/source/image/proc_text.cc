@@ -71,6 +71,7 @@ const UnsupportedFile UNSUPPORTED[] = {
 	 "it samples engines over time, and an image is the state at one instant; use gpulens -i FILE engines"},
 	{"disable_channel", WRITES},
 	{"enable_channel", WRITES},
+	{"hold_channel", WRITES},
 	{"preempt_tsg", WRITES},
 	{"switch_to_tsg", WRITES},
 	{"tsg_timeslice", WRITES},

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * One use of a GPU: it is kept from being suspended, its lock is held, and accesses have a time
+ * limit.
+ */
+#include <linux/ktime.h>
+#include <linux/module.h>
+#include <linux/moduleparam.h>
+
+#include "lens.h"
+
+static uint timeout_ms = 20000;
+module_param(timeout_ms, uint, 0644);
+MODULE_PARM_DESC(timeout_ms, "milliseconds that a read or write of a file may take before it fails with ETIMEDOUT (default 20000)");
+
+int lens_dev_end_locked(struct lens_dev *dev, int result)
+{
+	/* Also if the GPU was removed meanwhile: the bus still counts the use. */
+	lens_dev_release(dev);
+	if (dev->use.budgeted)
+		WRITE_ONCE(dev->budgeted_ns, dev->use.over_budget ? U64_MAX : dev->use.stopped_ns);
+	if (READ_ONCE(dev->gone))
+		return -ENODEV;
+	if (dev->use.over_budget)
+		return -EBUSY;
+	return dev->use.late ? -ETIMEDOUT : result;
+}
+
+int lens_dev_begin_locked(struct lens_dev *dev, u32 ms)
+{
+	struct lens_use *use = &dev->use;
+	int err = lens_dev_acquire(dev);
+
+	if (err)
+		return err;
+	memset(use, 0, sizeof(*use));
+	use->task = current;
+	use->resched_ns = ktime_get_ns();
+	use->until = use->resched_ns + (u64)ms * NSEC_PER_MSEC;
+	use->budgeted = lens_stop_is_budgeted();
+	err = lens_mmio_probe_gpu(dev);
+	if (err)
+		return lens_dev_end_locked(dev, err);
+	return 0;
+}
+
+int lens_dev_begin_use(struct lens_dev *dev)
+{
+	int err = mutex_lock_interruptible(&dev->lock);
+
+	if (err)
+		return err;
+	err = lens_dev_begin_locked(dev, READ_ONCE(timeout_ms));
+	if (err)
+		mutex_unlock(&dev->lock);
+	return err;
+}
+
+int lens_dev_end_use(struct lens_dev *dev, int result)
+{
+	result = lens_dev_end_locked(dev, result);
+	mutex_unlock(&dev->lock);
+	return result;
+}
+
+int lens_dev_begin_control(struct lens_dev *dev)
+{
+	int err = mutex_lock_interruptible(&dev->control_lock);
+
+	if (err)
+		return err;
+	err = lens_dev_begin_use(dev);
+	if (err)
+		mutex_unlock(&dev->control_lock);
+	return err;
+}
+
+int lens_dev_end_control(struct lens_dev *dev, int result)
+{
+	result = lens_dev_end_use(dev, result);
+	mutex_unlock(&dev->control_lock);
+	return result;
+}
