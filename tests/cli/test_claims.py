@@ -42,7 +42,7 @@ CLAIMS = {
     "gpulens disable --tsg 0:3 --for 2s": Claim(
         "-g 1 --proc PROC disable --tsg 0:3 --for 2s --dry-run", "(would write 0:[89] to [^\n]*undo it[^\n]*\n){2}$"),
     "gpulens schedule policy.json --dry-run": Claim(
-        "-g 1 --proc PROC schedule policy.json --dry-run", r"would write 0:8, 0:9 to \S*/gpu1/disable_channel and 0:3"),
+        "-g 1 --proc PROC schedule policy.json --dry-run", r"would write 0:8, 0:9 to \S*/gpu1/hold_channel and 0:3"),
     "gpulens run --schedule task=camera -- ./camera": Claim(
         "run --schedule task=camera -- env", "^GPULENS_SCHEDULE_TASK=camera$", 0, {"GPULENS_RUNTIME_DIR": "."}),
     "gpulens simulate camera:high:1000 log:low": Claim("simulate camera:high:1000 log:low", "camera"),

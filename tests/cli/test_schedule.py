@@ -87,10 +87,10 @@ def test_a_dry_run_says_what_it_would_write(proc: pathlib.Path) -> None:
         "policy edf on GPU 0, 2 tasks",
         "task a: TSG 3 on runlist 0 (GR0); 5.000 ms of each 10.000 ms, soft server",
         f"  would write 3 500 to {gpu}tsg_timeslice, and undo it at the end",
-        f"  to hold it, would write 8, 9 to {gpu}disable_channel and 3 to {gpu}preempt_tsg",
+        f"  to hold it, would write 8, 9 to {gpu}hold_channel and 3 to {gpu}preempt_tsg",
         f"  to release it, would write 8, 9 to {gpu}enable_channel",
         "task b: TSG 5 on runlist 0 (GR0); best effort, weight 2 of tenant t",
-        f"  to hold it, would write 16 to {gpu}disable_channel and 5 to {gpu}preempt_tsg",
+        f"  to hold it, would write 16 to {gpu}hold_channel and 5 to {gpu}preempt_tsg",
         f"  to release it, would write 16 to {gpu}enable_channel"]
     assert not (proc.parent / "state").exists()
     document = json.loads(run_policy(proc, make_policy("share", TASK), "--dry-run", "--json")[1])
@@ -102,7 +102,7 @@ def test_without_the_right_nothing_begins(proc: pathlib.Path) -> None:
     """No control file: the message names it."""
     status, out, err = run_policy(proc, make_policy("share", TASK))
     assert (status, out) == (4, "")
-    assert err.startswith(f"gpulens: no right to schedule: {proc}/gpu0/disable_channel: ENOENT")
+    assert err.startswith(f"gpulens: no right to schedule: {proc}/gpu0/hold_channel: ENOENT")
 
 
 def test_shipped_policies_conform_to_the_schema() -> None:

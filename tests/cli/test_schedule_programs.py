@@ -99,7 +99,7 @@ def test_tasks_of_two_gpus_are_refused(tmp_path: pathlib.Path) -> None:
 
 
 def test_holds_must_have_been_seen_working(tmp_path: pathlib.Path) -> None:
-    """As for gpulens run --schedule budget; --release and module's options are refused."""
+    """As for gpulens run --schedule budget."""
     load = start_task(tmp_path, "a")
     done = run_coordinator(tmp_path, "share", A)
     assert (done.returncode, done.stdout) == (4, "") and "run gpulens schedule --probe" in done.stderr

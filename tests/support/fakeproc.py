@@ -13,7 +13,7 @@ ENABLED, NEXT, CTX_RELOAD, PBDMA_FAULTED, ENG_FAULTED, BUSY, ON_PBDMA, ON_ENG, P
 IDLE, ON, LOAD, SAVE = range(4)
 LATE, ASLEEP = 17, 18
 WORKING = 1  # a sample's flag: ENGINE_BUSY
-CONTROL = ("disable_channel", "enable_channel", "preempt_tsg")
+CONTROL = ("disable_channel", "enable_channel", "hold_channel", "preempt_tsg")
 EPERM = 1
 STATUS_ON_ENG = 7  # NV_PCCSR_CHANNEL_STATUS_ON_PBDMA_AND_ENG is 6, ON_ENG is 7 (nvgpu, hw_ccsr_gp10b.h)
 

@@ -9,6 +9,7 @@
 #include "support/core/emulated.hpp"
 
 #include <gtest/gtest.h>
+#include <set>
 
 namespace {
 
@@ -95,13 +96,33 @@ public:
 			return refuse;
 		if (lens_parse_ref(text.data(), text.size(), &ref))
 			return EINVAL;
-		if (name == "disable_channel" && inert)
-			return 0;
+		if (name == "enable_channel")
+			held_.erase(text);
 		if (name == "disable_channel" || name == "enable_channel")
 			return -lens_channel_enable(gpu_.gpu.get(), &ref, name == "enable_channel", &runlist);
 		if (name == "preempt_tsg")
 			return -lens_tsg_preempt(gpu_.gpu.get(), &ref, &runlist);
 		return ENOENT;
+	}
+
+	// As the module's file.
+	int hold_channel(const std::string &text) override
+	{
+		lens_ref ref{};
+		int runlist = 0;
+		bool enabled = false;
+
+		writes.push_back("hold_channel " + text);
+		if (refuse || inert)
+			return refuse;
+		if (lens_parse_ref(text.data(), text.size(), &ref))
+			return EINVAL;
+		if (int err = lens_channel_is_enabled(gpu_.gpu.get(), &ref, &enabled, &runlist))
+			return -err;
+		if (!enabled && !held_.contains(text))
+			return EALREADY;
+		held_.insert(text);
+		return -lens_channel_enable(gpu_.gpu.get(), &ref, false, &runlist);
 	}
 
 	u64 now() override { return gpu_.emu->now(); }
@@ -144,6 +165,7 @@ public:
 private:
 	test::Emulated gpu_;
 	u64 start_ = 0;
+	std::set<std::string> held_;
 };
 
 // A policy on such a GPU.
@@ -337,6 +359,21 @@ TEST_P(ScheduleVerbs, AStrayEnableDoesNotEndAHold)
 	EXPECT_EQ(live.port.write_file("enable_channel", id), 0);
 	EXPECT_FALSE(live.backend.account()[1].held);
 	live.coordinator.run_once();
+	EXPECT_TRUE(live.backend.account()[1].held);
+}
+
+// A channel that somebody else has disabled is not enabled by the end of a hold.
+TEST_P(ScheduleVerbs, AChannelThatIsDisabledStaysDisabled)
+{
+	std::vector<Program> programs = {{1, json::object()}, {2, nullptr}};
+	Live live(GetParam(), programs, Policy::FixedPriority, {{.name = "U", .priority = 0}, {.name = "B"}});
+
+	EXPECT_EQ(live.port.write_file("disable_channel", live.port.per_runlist ? "0:12" : "12"), 0);
+	live.backend.extend_lease();
+	live.backend.account();
+	EXPECT_EQ(live.backend.hold(1).outcome, Outcome::Done);
+	EXPECT_EQ(live.backend.release(1).outcome, Outcome::Done);
+	EXPECT_EQ(live.backend.release_all().outcome, Outcome::Done);
 	EXPECT_TRUE(live.backend.account()[1].held);
 }
 

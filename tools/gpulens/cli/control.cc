@@ -118,9 +118,6 @@ void add_schedule(CLI::App &parser, CommandLine &line)
 		}));
 	parser.add_option("--state", options->state, "folder of the tables of holds (default: /run/gpulens)")
 		->type_name("DIR");
-	parser.add_flag("--release", options->release,
-			"enable what is left held after the command and its watchdog were killed, and end")
-		->excludes(file);
 	parser.add_flag("--experimental", options->experimental,
 			"with --source rm: also where --probe has not shown that the driver carries out holds")
 		->needs(file);
@@ -147,8 +144,8 @@ void add_schedule(CLI::App &parser, CommandLine &line)
 		->type_name("FILE")
 		->needs(flag);
 	parser.callback([options, probe, probes, &line] {
-		if (options->file.empty() && !options->release && !*probes)
-			throw CLI::RequiredError("FILE, --probe or --release");
+		if (options->file.empty() && !*probes)
+			throw CLI::RequiredError("FILE or --probe");
 		refuse_files(line.options, "schedule");
 		if (*probes) {
 			line.status = measure::probe_schedule(line.options, *probe);
@@ -212,7 +209,6 @@ Commands control_commands()
 		 "decide which TSGs of a GPU run: by priority, EDF with servers, or shares",
 		 {"gpulens -g 0 schedule docs/schedule-example.json --dry-run    only says what it would write",
 		  "sudo gpulens -g 0 schedule docs/schedule-example.json --for 1m",
-		  "sudo gpulens -g 0 schedule --release        after it and its watchdog were killed",
 		  ("gpulens --source rm schedule docs/schedule-programs.json    programs of gpulens run --schedule "
 		   "task=NAME"),
 		  "gpulens schedule --probe                    what NVIDIA's driver lets a program do"},

@@ -49,7 +49,7 @@ std::vector<u64> find_tsgs(const Gpu &gpu, const PolicyFile &policy)
 // Throws Error where a control file cannot be opened for writing.
 void check_right(const std::string &folder)
 {
-	for (const char *file : {"disable_channel", "enable_channel", "preempt_tsg"}) {
+	for (const char *file : {"hold_channel", "enable_channel", "preempt_tsg"}) {
 		std::string path = folder + file;
 		int fd = open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK);
 		if (fd < 0)
@@ -97,7 +97,7 @@ std::string plan_text(const json &plan, const std::string &folder)
 		if (!t["slice_us"].is_null())
 			text += fmt::format("  would write {} {} to {}tsg_timeslice, and undo it at the end\n", tsg,
 					    t["slice_us"].get<u32>(), folder);
-		text += fmt::format("  to hold it, would write {} to {}disable_channel and {} to {}preempt_tsg\n",
+		text += fmt::format("  to hold it, would write {} to {}hold_channel and {} to {}preempt_tsg\n",
 				    channels, folder, tsg, folder);
 		text += fmt::format("  to release it, would write {} to {}enable_channel\n", channels, folder);
 	}
@@ -138,21 +138,6 @@ private:
 	std::vector<std::pair<size_t, u32>> set_;
 };
 
-// Enables what a coordinator left that was killed together with its watchdog.
-int repair_holds(HoldFile &file, GpuPort &gpu, bool per_runlist)
-{
-	ChannelPort port(gpu, per_runlist);
-	HoldWriter writer(file.table(), port, 0);
-	u32 held = file.count_held();
-
-	if (!held)
-		return EXIT_DONE;
-	int err = writer.release_all();
-	std::fprintf(stderr, "gpulens: enabled %u channels that a killed coordinator had held\n",
-		     held - file.count_held());
-	return err && file.count_held() ? EXIT_REFUSED : EXIT_DONE;
-}
-
 } // namespace
 
 int run_schedule(const Options &options, const ScheduleOptions &schedule)
@@ -164,11 +149,8 @@ int run_schedule(const Options &options, const ScheduleOptions &schedule)
 
 	unsigned index = only_gpu(options.sources.proc, options.sources.gpus);
 	std::string folder = fmt::format("{}/gpu{}/", options.sources.proc, index);
-	PolicyFile policy;
 	ModulePort gpu(options.sources.proc, index);
-
-	if (!schedule.release)
-		policy = parse_policy(read_file(schedule.file), schedule.file);
+	PolicyFile policy = parse_policy(read_file(schedule.file), schedule.file);
 	Gpu before = gpu.read_gpu();
 	bool per_runlist = before.chip.ids_per_runlist;
 	std::vector<u64> tsgs = find_tsgs(before, policy);
@@ -178,14 +160,6 @@ int run_schedule(const Options &options, const ScheduleOptions &schedule)
 	}
 	check_right(folder);
 	HoldFile file(schedule.state, index);
-	u32 left = file.count_held();
-	int status = repair_holds(file, gpu, per_runlist);
-	if (schedule.release && options.json &&
-	    !print_text(json_text({{"version", 1}, {"released", left - file.count_held()}})))
-		return EXIT_PART;
-	if (status || schedule.release)
-		return status;
-
 	Watchdog watchdog(file.table(), gpu, per_runlist);
 	ChannelBackend backend(gpu, file.table(), per_runlist, schedule.lease_ns, tsgs);
 	Coordinator coordinator(backend, policy.policy, policy.plain_tasks(), policy.quantum_ns);

@@ -10,7 +10,6 @@ struct ScheduleOptions {
 	std::string file;                   // the policy
 	std::string state = "/run/gpulens"; // folder of the tables of holds
 	bool dry_run = false;
-	bool release = false;   // only enable what a killed coordinator left
 	u64 for_ns = 0;         // 0: until a signal
 	u64 every_ns = 1000000; // between two looks at the GPU
 	u64 lease_ns = 50000000;

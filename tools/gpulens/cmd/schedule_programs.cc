@@ -144,9 +144,6 @@ std::string plan_text(const json &plan, bool gates)
 
 int schedule_programs(const Options &options, const ScheduleOptions &schedule)
 {
-	if (schedule.release)
-		throw Error(Error::Input,
-			    "--release: through NVIDIA's driver, holds end with the command that made them");
 	PolicyFile policy = parse_policy(read_file(schedule.file), schedule.file);
 	check_policy(policy);
 	std::string folder = schedule.dry_run ? turns::runtime_folder() : turns::make_runtime_folder();

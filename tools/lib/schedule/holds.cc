@@ -60,7 +60,9 @@ int HoldWriter::hold(u64 channel)
 	port_.pass_step();
 	int err = port_.disable_channel(channel);
 	port_.pass_step();
-	if (err)
+	if (err == EALREADY)
+		entry->since.store(0);
+	else if (err)
 		free_entry(*entry); // it may have reached the GPU all the same
 	return err;
 }

@@ -7,7 +7,8 @@
 //   enables the channel, and again each time it looks: the coordinator may have been stopped just before it disables it.
 // - Only the coordinator removes holds from the table while it lives; when it has ended, so have its writes, and the watchdog
 //   enables everything in the table once more.
-// - If both are killed at once, the holds stay, and so does the table: who opens it next enables them.
+// - If both are killed at once, the module ends the holds: they belong to a file that the coordinator alone has open
+//   (hold_channel in docs/proc.md). It also ends each after a second.
 // Enabling an enabled channel changes nothing. Nothing that a program has queued is ever removed.
 #pragma once
 #include "gpulens/types.h"
@@ -28,7 +29,7 @@ public:
 	HoldPort &operator=(const HoldPort &) = delete;
 	virtual ~HoldPort() = default;
 
-	// Both return 0 or an errno. channel: of HoldTable.
+	// Both return 0 or an errno. channel: of HoldTable. EALREADY: it was disabled before, not by a hold.
 	virtual int disable_channel(u64 channel) = 0;
 	virtual int enable_channel(u64 channel) = 0;
 	virtual u64 now() = 0; // CLOCK_MONOTONIC, which both processes share
@@ -59,6 +60,7 @@ public:
 	// Extends the lease. Returns false if it was over: then all holds have been released.
 	bool extend_lease();
 	// Both return 0 or an errno. A hold that is refused is none. ENOSPC: the table is full. ETIME: the lease is over.
+	// EALREADY: the channel is disabled, not by a hold, and is not enabled by release().
 	int hold(u64 channel);
 	int release(u64 channel);
 	int release_all(); // the first errno

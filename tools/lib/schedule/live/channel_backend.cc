@@ -9,7 +9,9 @@
 #include <algorithm>
 #include <cstring>
 #include <ctime>
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 namespace tool::schedule {
 
@@ -35,9 +37,28 @@ Gpu ModulePort::read_gpu()
 	return load_live(proc_, index_);
 }
 
+std::string ModulePort::path(const char *file) const
+{
+	return fmt::format("{}/gpu{}/{}", proc_, index_, file);
+}
+
 int ModulePort::write_file(const char *file, const std::string &text)
 {
-	return write_control(fmt::format("{}/gpu{}/{}", proc_, index_, file), text);
+	return write_control(path(file), text);
+}
+
+int ModulePort::hold_channel(const std::string &text)
+{
+	if (holds_ < 0)
+		holds_ = open(path("hold_channel").c_str(), O_WRONLY | O_CLOEXEC);
+	return holds_ < 0 || write(holds_, text.data(), text.size()) < 0 ? errno : 0;
+}
+
+void ModulePort::leave_holds()
+{
+	if (holds_ >= 0)
+		close(holds_);
+	holds_ = -1;
 }
 
 u64 ModulePort::now()
@@ -139,6 +160,8 @@ Answer ChannelBackend::hold(size_t task)
 		return {Outcome::Refused, "it has no channels"};
 	for (u64 channel : t.channels) {
 		int err = writer_.hold(channel);
+		if (err == EALREADY) // disabled by somebody else, who is to enable it
+			continue;
 		if (err)
 			return undo_hold(task, Outcome::Refused, std::strerror(err));
 		if (std::find(t.held.begin(), t.held.end(), channel) == t.held.end())

@@ -19,6 +19,10 @@ public:
 	virtual Gpu read_gpu() = 0; // throws Error
 	// file: "disable_channel", text: "0:8". Returns 0 or an errno.
 	virtual int write_file(const char *file, const std::string &text) = 0;
+	// The same for hold_channel, whose holds end when this process does. EALREADY: the channel is disabled, not by a hold.
+	virtual int hold_channel(const std::string &text) = 0;
+	// After fork(2): the holds end with the other process.
+	virtual void leave_holds() {}
 	virtual u64 now() = 0; // ns
 };
 
@@ -26,14 +30,20 @@ public:
 class ModulePort : public GpuPort {
 public:
 	ModulePort(std::string proc, unsigned index) : proc_(std::move(proc)), index_(index) {}
+	~ModulePort() override { leave_holds(); }
 
 	Gpu read_gpu() override;
 	int write_file(const char *file, const std::string &text) override;
+	int hold_channel(const std::string &text) override;
+	void leave_holds() override;
 	u64 now() override;
 
 private:
+	std::string path(const char *file) const;
+
 	std::string proc_;
 	unsigned index_;
+	int holds_ = -1; // hold_channel, open
 };
 
 // Enables and disables channels of a hold table.
@@ -42,7 +52,7 @@ public:
 	// per_runlist: ids count per runlist (Chip::ids_per_runlist).
 	ChannelPort(GpuPort &gpu, bool per_runlist) : gpu_(gpu), per_runlist_(per_runlist) {}
 
-	int disable_channel(u64 channel) override { return gpu_.write_file("disable_channel", id_text(channel)); }
+	int disable_channel(u64 channel) override { return gpu_.hold_channel(id_text(channel)); }
 	int enable_channel(u64 channel) override { return gpu_.write_file("enable_channel", id_text(channel)); }
 	u64 now() override { return gpu_.now(); }
 	// Returns the id of a TSG or channel in the module's format. channel: runlist << 32 | id.

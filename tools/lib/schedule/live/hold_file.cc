@@ -78,10 +78,9 @@ HoldFile::HoldFile(const std::string &folder, unsigned gpu)
 		throw Error(Error::Taken,
 			    fmt::format("GPU {} has a coordinator already: process {} ({})", gpu, pid, path));
 	}
-	if (table_->magic != HoldTable::MAGIC) {
-		table_->entries.store(0);
-		table_->magic = HoldTable::MAGIC;
-	}
+	// What an earlier coordinator left in it has ended with that process.
+	table_->magic = HoldTable::MAGIC;
+	table_->entries.store(0);
 	table_->lease_end.store(0);
 	table_->pid.store(static_cast<u32>(getpid()));
 }
@@ -90,15 +89,6 @@ HoldFile::~HoldFile()
 {
 	munmap(table_, sizeof(HoldTable));
 	close(fd_);
-}
-
-u32 HoldFile::count_held() const
-{
-	u32 n = std::min(table_->entries.load(), MAX_HOLDS), held = 0;
-
-	for (u32 i = 0; i < n; i++)
-		held += table_->entry[i].since.load() != 0;
-	return held;
 }
 
 Watchdog::Watchdog(HoldTable &table, GpuPort &gpu, bool per_runlist)
@@ -116,6 +106,7 @@ Watchdog::Watchdog(HoldTable &table, GpuPort &gpu, bool per_runlist)
 		for (int fd : {0, 1, 2})
 			dup2(null, fd);
 		prctl(PR_SET_NAME, "gpulens-holds");
+		gpu.leave_holds();
 		ChannelPort port(gpu, per_runlist);
 		watch_holds(table, port, coordinator);
 	}

@@ -17,8 +17,6 @@ public:
 	~HoldFile();
 
 	HoldTable &table() { return *table_; }
-	// Returns how many channels are held in it: those of a coordinator that was killed with its watchdog.
-	u32 count_held() const;
 
 private:
 	int fd_ = -1;
