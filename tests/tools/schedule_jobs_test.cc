@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 // Jobs that programs announce, with times and deadlines of their own, against values worked out by hand. Times in ms.
+#include "gpulens/cmd/schedule_steps.hpp"
 #include "lib/schedule/coordinator.hpp"
+#include "lib/schedule/live/step_log.hpp"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
+#include <utility>
 
 namespace {
 
@@ -18,11 +22,13 @@ public:
 	Answer set_slice(size_t, u32) override { return {}; }
 	Answer hold(size_t task) override
 	{
+		time += verb_ns;
 		states[task].held = true;
 		return {};
 	}
 	Answer release(size_t task) override
 	{
+		time += verb_ns;
 		states[task].held = false;
 		return {};
 	}
@@ -31,7 +37,8 @@ public:
 	Answer commit() override { return {}; }
 	Answer gate(size_t, bool) override { return {}; }
 	std::vector<TaskState> account() override { return states; }
-	bool extend_lease() override { return true; }
+	bool extend_lease() override { return !std::exchange(lost, false); }
+	u64 lease_ns() const override { return 50 * MS; }
 	u64 now() override { return time; }
 
 	void begin(size_t task, u64 job, u64 began, u64 deadline = 0)
@@ -51,7 +58,8 @@ public:
 	}
 
 	std::vector<TaskState> states;
-	u64 time = 0;
+	u64 time = 0, verb_ns = 0;
+	bool lost = false; // the lease, before the next look
 };
 
 int look_at(ScriptedBackend &backend, Coordinator &coordinator, u64 time)
@@ -135,6 +143,39 @@ TEST(ScheduleJobs, ABestEffortTaskGetsNoDeadline)
 	backend.begin(1, 1, 0, 1);
 	EXPECT_EQ(look_at(backend, coordinator, 0), 0);
 	EXPECT_EQ(coordinator.scheduler().deadline_of(1), NEVER);
+}
+
+// A recording has each step at the time of its effect: a hold when it was seen to work, the end of holds when a lease ended,
+// which this process notices later.
+TEST(ScheduleJobs, StepsAreRecordedAtTheTimeOfTheirEffect)
+{
+	std::string path = testing::TempDir() + "steps-" + std::to_string(getpid());
+	ScriptedBackend backend(2);
+	Coordinator coordinator(backend, Policy::FixedPriority, {{.name = "a", .priority = 0}, {.name = "b"}}, 20 * MS);
+	tool::ScheduleSteps steps(path, Policy::FixedPriority, 0, 1 * MS);
+	StepReader reader(path);
+	std::vector<std::string> lines;
+
+	backend.verb_ns = MS / 2;
+	auto look = [&](u64 time) {
+		look_at(backend, coordinator, time);
+		steps.note(coordinator);
+	};
+	backend.begin(1, 0, 0);
+	look(10 * MS);
+	backend.begin(0, 0, 0);
+	look(12 * MS);
+	backend.lost = true;
+	look(200 * MS);
+	backend.end(0, 0);
+	look(300 * MS);
+	for (const tool::ScheduleRecord &r : reader.read())
+		lines.push_back(std::string(r.name) + " " + std::to_string(r.step) + " " +
+				std::to_string(r.time_ns / (MS / 10)));
+	// number of the step, tenths of a millisecond
+	EXPECT_EQ(lines, (std::vector<std::string>{"fixed-priority 1 10", "b 6 100", "b 2 100", "a 6 120", "a 2 120",
+						   "b 4 125", " 10 620", "b 5 620", "b 4 2005", "a 7 3000", "b 2 3000",
+						   "b 5 3005"}));
 }
 
 } // namespace

@@ -85,7 +85,7 @@ void run_coordinator(Coordinator &coordinator, Backend &backend, const ScheduleO
 	while (!stop.came()) {
 		check();
 		u64 look = backend.now(), wake = coordinator.run_once(), now = backend.now();
-		steps.note(coordinator, now);
+		steps.note(coordinator);
 		if (options.for_ns && now >= start + options.for_ns)
 			return;
 		backend.sleep_until(std::min({now + options.every_ns, wake, now + LONGEST_SLEEP_NS}));

@@ -18,13 +18,21 @@ ScheduleSteps::ScheduleSteps(const std::string &path, Policy policy, u64 devices
 	log_.add(ScheduleStep::Policy, now, 0, 0, name_policy(policy));
 }
 
-void ScheduleSteps::note(const Coordinator &coordinator, u64 now)
+void ScheduleSteps::note(const Coordinator &coordinator)
 {
 	const std::vector<Task> &tasks = coordinator.scheduler().tasks();
+	struct Step {
+		ScheduleStep step;
+		u64 time;
+		u32 task;
+		u64 value;
+	};
+	std::vector<Step> steps;
+	bool lost = coordinator.lost_leases() != lost_leases_;
 
 	states_.resize(tasks.size());
-	if (coordinator.lost_leases() != lost_leases_)
-		log_.add(ScheduleStep::LeaseLost, now);
+	if (lost)
+		steps.push_back({ScheduleStep::LeaseLost, coordinator.lost_at(), 0, 0});
 	lost_leases_ = coordinator.lost_leases();
 	for (size_t i = 0; i < tasks.size(); i++) {
 		const TaskCounts &c = coordinator.counts(i);
@@ -35,28 +43,39 @@ void ScheduleSteps::note(const Coordinator &coordinator, u64 now)
 			 .missed = c.missed,
 			 .refused = c.refused,
 			 .exhaustions = coordinator.scheduler().exhaustions(i)};
-		auto add = [&](ScheduleStep step, u64 value = 0) {
-			log_.add(step, now, static_cast<u32>(i), value, tasks[i].name);
+		auto add = [&](ScheduleStep step, u64 time, u64 value = 0) {
+			steps.push_back({step, time, static_cast<u32>(i), value});
 		};
-		if (is.jobs != before.jobs)
-			add(ScheduleStep::JobEnded, is.missed != before.missed);
+		u64 decided = coordinator.decided_at(), began = coordinator.job_began(i);
+		if (is.jobs != before.jobs) {
+			add(ScheduleStep::JobEnded, coordinator.job_ended(i), is.missed != before.missed);
+			began = std::max(began, coordinator.job_ended(i));
+		}
 		if (is.ready && (!before.ready || is.jobs != before.jobs))
-			add(ScheduleStep::JobBegan, coordinator.deadline(i) == NEVER ? 0 : coordinator.deadline(i));
+			add(ScheduleStep::JobBegan, began,
+			    coordinator.deadline(i) == NEVER ? 0 : coordinator.deadline(i));
 		if (is.exhaustions != before.exhaustions)
-			add(ScheduleStep::BudgetUsed);
+			add(ScheduleStep::BudgetUsed, decided);
 		if (is.refused != before.refused)
-			add(ScheduleStep::Refused);
+			add(ScheduleStep::Refused, decided);
+		// It may be held once more since.
+		if (lost && before.held) {
+			add(ScheduleStep::Released, coordinator.lost_at());
+			before.held = false;
+		}
 		if (is.held != before.held)
-			add(is.held ? ScheduleStep::Held : ScheduleStep::Released);
+			add(is.held ? ScheduleStep::Held : ScheduleStep::Released, coordinator.held_changed(i));
 		before = is;
 	}
 	if (int chosen = coordinator.chosen(); chosen != chosen_) {
-		if (chosen == NO_TASK)
-			log_.add(ScheduleStep::NoneChosen, now);
-		else
-			log_.add(ScheduleStep::Chosen, now, static_cast<u32>(chosen), 0,
-				 tasks[static_cast<size_t>(chosen)].name);
+		steps.push_back({chosen == NO_TASK ? ScheduleStep::NoneChosen : ScheduleStep::Chosen,
+				 coordinator.decided_at(), static_cast<u32>(std::max(chosen, 0)), 0});
 		chosen_ = chosen;
+	}
+	std::stable_sort(steps.begin(), steps.end(), [](const Step &a, const Step &b) { return a.time < b.time; });
+	for (const Step &s : steps) {
+		bool named = s.step != ScheduleStep::LeaseLost && s.step != ScheduleStep::NoneChosen;
+		log_.add(s.step, s.time, s.task, s.value, named ? tasks[s.task].name : "");
 	}
 }
 

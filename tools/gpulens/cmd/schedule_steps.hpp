@@ -18,7 +18,7 @@ public:
 	ScheduleSteps(const std::string &path, schedule::Policy policy, u64 devices, u64 now);
 
 	// Call it after each look.
-	void note(const schedule::Coordinator &coordinator, u64 now);
+	void note(const schedule::Coordinator &coordinator);
 
 private:
 	struct State {

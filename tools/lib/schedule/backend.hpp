@@ -49,7 +49,8 @@ public:
 	virtual std::vector<TaskState> account() = 0;
 	// Called before each decision. Returns false if holds were lost, because the process was stopped too long.
 	virtual bool extend_lease() = 0;
-	virtual u64 now() = 0; // ns
+	virtual u64 lease_ns() const = 0; // how long a lease is
+	virtual u64 now() = 0;            // ns
 	// Sleeps until then, by now(), or until the back end hears that work arrived or is finished.
 	virtual void sleep_until(u64 time)
 	{

@@ -24,11 +24,11 @@ void Coordinator::note_begin(size_t task, const TaskState &seen, u64 now)
 void Coordinator::note_end(size_t task, const TaskState &seen, u64 now)
 {
 	State &s = states_[task];
-	u64 ended = seen.ended ? std::clamp(seen.ended, s.arrival, now) : now;
 
+	s.ended = seen.ended ? std::clamp(seen.ended, s.arrival, now) : now;
 	s.counts.jobs++;
-	s.counts.missed += ended > s.deadline;
-	s.counts.worst_ns = std::max(s.counts.worst_ns, ended - s.arrival);
+	s.counts.missed += s.ended > s.deadline;
+	s.counts.worst_ns = std::max(s.counts.worst_ns, s.ended - s.arrival);
 }
 
 void Coordinator::note_events(const std::vector<TaskState> &seen, u64 now)
@@ -57,10 +57,14 @@ void Coordinator::hold_task(size_t task, u64 now)
 {
 	State &s = states_[task];
 
+	bool before = s.held;
+
 	if (!s.held)
 		s.held_since = now;
 	Answer answer = backend_.hold(task);
 	s.held = answer.outcome == Outcome::Done;
+	if (s.held != before)
+		s.held_changed = backend_.now();
 	if (s.held) {
 		s.counts.holds++;
 		return;
@@ -76,6 +80,7 @@ void Coordinator::release_task(size_t task)
 
 	if (answer.outcome == Outcome::Done) {
 		s.held = false;
+		s.held_changed = backend_.now();
 		s.counts.releases++;
 	} else {
 		s.counts.refused++; // tried again at the next decision
@@ -84,11 +89,15 @@ void Coordinator::release_task(size_t task)
 
 u64 Coordinator::run_once()
 {
+	u64 look = backend_.now();
+
 	if (!backend_.extend_lease()) {
 		lost_leases_++;
+		lost_at_ = std::min(look, extended_ + backend_.lease_ns());
 		for (State &s : states_)
 			s.held = false;
 	}
+	extended_ = look;
 	std::vector<TaskState> seen = backend_.account();
 	u64 now = backend_.now();
 	note_events(seen, now);

@@ -33,12 +33,20 @@ public:
 	// Of the present job; NEVER: it has none.
 	u64 deadline(size_t task) const { return states_[task].deadline; }
 	u64 lost_leases() const { return lost_leases_; }
+	// When the last lease that was lost ended, and with it all holds.
+	u64 lost_at() const { return lost_at_; }
+	// When the last decision was made.
+	u64 decided_at() const { return last_look_; }
+	// When the present job began, when the last one ended, and when the last hold or release had had its effect.
+	u64 job_began(size_t task) const { return states_[task].arrival; }
+	u64 job_ended(size_t task) const { return states_[task].ended; }
+	u64 held_changed(size_t task) const { return states_[task].held_changed; }
 
 private:
 	struct State {
 		bool ready = false, held = false;
 		u64 job = 0; // TaskState::job
-		u64 arrival = 0, deadline = NEVER, held_since = 0, free_until = 0;
+		u64 arrival = 0, ended = 0, deadline = NEVER, held_since = 0, held_changed = 0, free_until = 0;
 		TaskCounts counts{};
 	};
 
@@ -53,7 +61,8 @@ private:
 	u64 quantum_ns_;
 	std::vector<State> states_;
 	int chosen_ = NO_TASK;
-	u64 lost_leases_ = 0;
+	u64 lost_leases_ = 0, lost_at_ = 0;
+	u64 extended_ = 0; // when the lease was extended last
 	u64 last_look_ = 0;
 };
 

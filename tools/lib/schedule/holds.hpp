@@ -65,6 +65,7 @@ public:
 	int release(u64 channel);
 	int release_all(); // the first errno
 	bool holds(u64 channel) const;
+	u64 lease_ns() const { return lease_ns_; }
 
 private:
 	HoldTable::Entry *find(u64 channel) const;

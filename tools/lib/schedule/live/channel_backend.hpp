@@ -80,6 +80,7 @@ public:
 	Answer gate(size_t task, bool closed) override;
 	std::vector<TaskState> account() override;
 	bool extend_lease() override { return writer_.extend_lease(); }
+	u64 lease_ns() const override { return writer_.lease_ns(); }
 	u64 now() override { return gpu_.now(); }
 
 private:

@@ -57,6 +57,7 @@ public:
 	Answer gate(size_t task, bool closed) override;
 	std::vector<TaskState> account() override;
 	bool extend_lease() override;
+	u64 lease_ns() const override { return lease_ns_; }
 	u64 now() override;
 	void sleep_until(u64 time) override;
 
