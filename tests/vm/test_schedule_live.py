@@ -272,7 +272,7 @@ class Killer:
                                              "</dev/null & echo $!"))
         wait_for_event(self.is_held, "nothing is held")
         self.pause(0.025)
-        self.watchdog = int(self.card.guest.read(f"/proc/{self.pid}/task/{self.pid}/children"))
+        self.watchdog = int(self.card.guest.check("pidof gpulens-holds"))
 
     def signal(self, command: str) -> None:
         """Shell text that sends signals."""
