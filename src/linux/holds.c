@@ -11,8 +11,9 @@
 
 #include "lens.h"
 
-/* Between attempts to end a hold, while the GPU is asleep or does not answer. */
-#define HOLDS_RETRY_MS 20
+/* Between attempts to end a hold, while the GPU is asleep or does not answer: doubles. */
+#define HOLDS_RETRY_MS 20U
+#define HOLDS_LAST_RETRY_MS 1000U
 
 struct lens_hold {
 	struct list_head link;
@@ -20,6 +21,7 @@ struct lens_hold {
 	struct lens_ref channel;	/* runlist LENS_NONE: ids count for the whole GPU */
 	unsigned long until;	/* jiffies */
 	u32 round;		/* of lens_holds, in which it was tried last */
+	unsigned int retry_ms;	/* after that attempt */
 };
 
 /* These are called with holds->lock held. */
@@ -67,6 +69,12 @@ static int holds_enter(struct lens_dev *dev, struct lens_hold *fresh, bool enabl
 
 	spin_lock(&holds->lock);
 	hold = holds_find(holds, fresh->channel.runlist, fresh->channel.id);
+	if (hold && !hold->owner && !holds->closed) {
+		/* Its file was closed, and it has yet to end: this file goes on with it. */
+		holds_remove(holds, hold);
+		hold = NULL;
+		enabled = true;
+	}
 	if (holds->closed)
 		err = -ENODEV;
 	else if (hold)
@@ -144,23 +152,25 @@ void lens_hold_drop(struct lens_dev *dev, int runlist, u32 id)
 
 /* -- ending -- */
 
-/* Enable the channel, unless another request has dropped the hold meanwhile. */
+/* Enable the channel, unless another request has ended the hold or begun another one meanwhile. */
 static int holds_end_channel(struct lens_dev *dev, const struct lens_ref *channel)
 {
+	struct lens_hold *hold;
 	int err, runlist;
-	bool held;
+	bool due;
 
 	err = lens_dev_begin_control(dev);
 	if (err)
 		return err;
 	spin_lock(&dev->holds.lock);
-	held = holds_find(&dev->holds, channel->runlist, channel->id);
+	hold = holds_find(&dev->holds, channel->runlist, channel->id);
+	due = hold && holds_is_due(hold);
 	spin_unlock(&dev->holds.lock);
-	if (held)
+	if (due)
 		err = lens_channel_enable(&dev->gpu, channel, true, &runlist);
-	if (held && (!err || err == -ENOENT)) {
+	if (due && (!err || err == -ENOENT)) {
 		lens_trace_control(dev, "end_hold", channel->runlist, channel->id, err);
-		/* Under control_lock: nobody holds this channel anew. */
+		/* Under control_lock, so that it is still the same hold. */
 		lens_hold_drop(dev, channel->runlist, channel->id);
 		err = 0;
 	}
@@ -185,6 +195,8 @@ static bool holds_take_due(struct lens_holds *holds, struct lens_ref *channel)
 		if (hold->round == holds->round || !holds_is_due(hold))
 			continue;
 		hold->round = holds->round;
+		hold->retry_ms = hold->retry_ms ? min(2 * hold->retry_ms, HOLDS_LAST_RETRY_MS) :
+						  HOLDS_RETRY_MS;
 		*channel = hold->channel;
 		found = true;
 		break;
@@ -203,15 +215,17 @@ static void holds_report_failure(const struct lens_dev *dev, const struct lens_r
 			    dev->index, channel->id, channel->runlist, err);
 }
 
-/* When the next hold is due; 0: there is none. Those that are due already failed. */
-static unsigned long holds_get_delay(struct lens_holds *holds, unsigned long retry)
+/* When the next hold is due; 0: there is none. Those that are due already wait for least. */
+static unsigned long holds_get_delay(struct lens_holds *holds, unsigned long least)
 {
 	unsigned long delay = 0, left;
 	struct lens_hold *hold;
 
 	spin_lock(&holds->lock);
 	list_for_each_entry(hold, &holds->list, link) {
-		left = holds_is_due(hold) ? retry : max(hold->until - jiffies, 1UL);
+		left = holds_is_due(hold) ? max(msecs_to_jiffies(hold->retry_ms), least) :
+					    hold->until - jiffies;
+		left = max(left, 1UL);
 		delay = delay ? min(delay, left) : left;
 	}
 	spin_unlock(&holds->lock);
@@ -233,7 +247,7 @@ static void holds_run(struct work_struct *work)
 			holds_report_failure(dev, &channel, err);
 	}
 	/* A GPU that does not answer is left to others for as long as the attempts took. */
-	delay = holds_get_delay(holds, max(msecs_to_jiffies(HOLDS_RETRY_MS), jiffies - began));
+	delay = holds_get_delay(holds, jiffies - began);
 	if (delay)
 		queue_delayed_work(system_freezable_wq, &holds->work, delay);
 }

@@ -123,6 +123,24 @@ def test_a_hold_of_a_suspended_gpu_ends_once_it_is_awake(sleeping: Guest, gpu: i
 
 
 @pytest.mark.parametrize("gpu", range(len(CHIPS)), ids=CHIPS)
+def test_another_file_goes_on_with_a_hold_that_has_yet_to_end(sleeping: Guest, gpu: int) -> None:
+    """The GPU slept for long, so that the end of the hold is tried once in a second. It wakes, and another file holds
+    the channel. Seen failing without that case in holds_enter(): EBUSY."""
+    card = Card(sleeping, chips_for("pair")[gpu], gpu)
+    power, file = f"{pci_folder(gpu)}/power", card.path("hold_channel")
+    sleeping.check(f"echo on >{power}/control")
+    sleeping.check(f"exec 3>{file}; printf {REFS[gpu]} >&3; echo auto >{power}/control; "
+                   f"while ! grep -q suspended {power}/runtime_status; do usleep 1000; done", timeout=30)
+    time.sleep(2.2)
+    try:
+        said = sleeping.check(f"echo on >{power}/control; tryop write {file} {REFS[gpu]}")
+    finally:
+        sleeping.check(f"echo auto >{power}/control")
+    assert said.startswith("OK")
+    wait_until(lambda: is_asleep(sleeping, gpu), "it stays awake")
+
+
+@pytest.mark.parametrize("gpu", range(len(CHIPS)), ids=CHIPS)
 def test_a_gpu_stays_awake_while_a_request_polls_it(sleeping: Guest, gpu: int) -> None:
     """A preempt that never completes is polled for a second. The driver suspends a GPU as soon as it is unused: it does
     so after that second, not before. Seen failing with the use released during the wait in mmio_wait_us(): ENODATA."""
