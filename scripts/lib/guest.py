@@ -25,9 +25,9 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Optional
 
-from . import initramfs, machine, paths, splats
+from . import initramfs, kernel_image, machine, paths, splats
 
-BOOT_LIMIT = 120.0  # seconds; a boot takes 6 on an idle machine of 2 cores
+BOOT_LIMIT = 120.0  # seconds; a boot takes 3 on an idle machine of 2 cores
 BOOT_ATTEMPTS = 3  # where a boot is known to fail occasionally
 GRACE = 30.0  # seconds that the agent may take beyond the time limit of a command
 SLOW = float(os.environ.get("GPULENS_SLOW", "1"))  # factor on all time limits, for kernels slower than Debian's
@@ -271,12 +271,11 @@ class Guest:  # pylint: disable=too-many-instance-attributes
             self._stop(keep)
 
     def _qemu_command(self, agent_fd: int) -> list[str]:
-        kernel = paths.kernel_tree() / "boot" / f"vmlinuz-{paths.kernel_version()}"
         command = [machine.QEMU, *machine.qemu_arguments(self._iommu, self._without),
                    "-chardev", f"socket,id=agent,fd={agent_fd}",
                    "-device", "virtserialport,chardev=agent,name=gpulens.agent", "-m", f"{self._mem}M",
                    "-object", f"memory-backend-memfd,id=m,size={self._mem}M,share=on", "-smp", str(self._smp),
-                   "-kernel", str(kernel), "-initrd", "initramfs.cpio",
+                   "-kernel", str(kernel_image.find_kernel()), "-initrd", "initramfs.cpio",
                    "-append", f"console=ttyS0 loglevel=5 panic=-1 oops=panic {self._strictness()} audit=0 "
                               f"rdinit=/init {machine.kernel_words(self._iommu)} "
                               f"{'lens.shell ' if self._shell else ''}{self._append}",
