@@ -24,6 +24,7 @@
 #include <unistd.h>
 
 static int port;
+static sigset_t child_ended; /* SIGCHLD */
 
 static void exit_with(const char *what)
 {
@@ -74,10 +75,11 @@ static void send_answer(int status, const void *data, size_t len)
 	write_all(data, len);
 }
 
-/* Waits at most `seconds` for the child; -1 when it is still there. */
+/* Waits at most `seconds` for the child; -1 when it is still there. SIGCHLD is blocked, so that none is lost. */
 static int wait_child(pid_t child, double seconds)
 {
-	struct timespec start, now, pause = { 0, 500 * 1000 };
+	struct timespec start, now, left;
+	double rest;
 	int status;
 
 	clock_gettime(CLOCK_MONOTONIC, &start);
@@ -85,11 +87,12 @@ static int wait_child(pid_t child, double seconds)
 		if (waitpid(child, &status, WNOHANG) == child)
 			return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 		clock_gettime(CLOCK_MONOTONIC, &now);
-		if (now.tv_sec - start.tv_sec + (now.tv_nsec - start.tv_nsec) / 1e9 > seconds)
+		rest = seconds - (now.tv_sec - start.tv_sec) - (now.tv_nsec - start.tv_nsec) / 1e9;
+		if (rest < 0)
 			return -1;
-		nanosleep(&pause, NULL);
-		if (pause.tv_nsec < 20 * 1000 * 1000)
-			pause.tv_nsec *= 2;
+		left.tv_sec = rest;
+		left.tv_nsec = (rest - left.tv_sec) * 1e9;
+		sigtimedwait(&child_ended, NULL, &left);
 	}
 }
 
@@ -112,6 +115,7 @@ static void run_command(const char *text, double seconds)
 		dup2(out, 1);
 		dup2(out, 2);
 		close(port);
+		sigprocmask(SIG_UNBLOCK, &child_ended, NULL);
 		execl("/bin/sh", "sh", "-c", text, (char *)NULL);
 		_exit(127);
 	}
@@ -152,6 +156,9 @@ int main(int argc, char **argv)
 
 	if (argc != 2)
 		return 2;
+	sigemptyset(&child_ended);
+	sigaddset(&child_ended, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &child_ended, NULL);
 	port = open(argv[1], O_RDWR | O_CLOEXEC);
 	if (port < 0)
 		exit_with(argv[1]);
