@@ -12,6 +12,7 @@ from support.vm.chips import AD102, CHIPS
 
 GPU = f"/proc/gpu{CHIPS.index(AD102)}"
 GROUP = "/sys/fs/cgroup/reader"
+CHARGED = 1 << 20  # bytes of buffers of the files that are held open
 
 
 @pytest.fixture(scope="module")
@@ -49,14 +50,15 @@ def hold_files(guest: Guest, words: str) -> tuple[str, int, int]:
 @pytest.mark.parametrize("name, least", [("device_info", 4096), ("runlist0", 4096), ("snapshot", 4096),
                                          ("image", 16384)])
 def test_the_text_of_an_open_file_is_charged_to_its_reader(group: Guest, name: str, least: int) -> None:
-    """Each of 256 open files holds at least the first buffer of its text, charged to the group. Compared with 256 files
-    of procfs that keep no buffer. Seen failing with GFP_KERNEL: no buffer was charged."""
-    said, nothing, _ = hold_files(group, "256 /proc/self/cmdline")
-    assert said == "held 256"
-    said, with_text, _ = hold_files(group, f"256 {GPU}/{name}")
-    assert said == "held 256"
+    """Each open file holds at least the first buffer of its text, charged to the group: as many files as hold a MiB.
+    Compared with as many files of procfs that keep no buffer. Seen failing with GFP_KERNEL: no buffer was charged."""
+    count = CHARGED // least
+    said, nothing, _ = hold_files(group, f"{count} /proc/self/cmdline")
+    assert said == f"held {count}"
+    said, with_text, _ = hold_files(group, f"{count} {GPU}/{name}")
+    assert said == f"held {count}"
     # the kernel charges in batches of up to 256 KiB per processor
-    assert with_text - nothing >= 256 * least / 2, (nothing, with_text)
+    assert with_text - nothing >= CHARGED / 2, (nothing, with_text)
 
 
 def test_the_ring_of_samples_is_charged_to_its_reader(group: Guest) -> None:
