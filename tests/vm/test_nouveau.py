@@ -157,7 +157,6 @@ def test_a_channel_that_was_disabled_and_enabled_does_its_work(watched: Guest) -
     for card in CARDS:
         assert count_work(watched, card)["faults"] == 0
     assert "failed to idle" not in watched.check("dmesg")
-    load_nouveau(watched)
 
 
 @long
