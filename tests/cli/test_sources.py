@@ -3,6 +3,8 @@
 the module's files (tests/support/fakeproc.py) joined with the driver's processes. Ids and pids are those of the
 recording h200-580.json: process 473 has channels 10 to 17, process 524 channels 30 to 37."""
 
+import concurrent.futures
+import contextlib
 import csv
 import json
 import os
@@ -23,50 +25,72 @@ ON_ENG = 6  # NV_PCCSR_CHANNEL_STATUS_ON_PBDMA_AND_ENG
 LCE = Engine("Copy Engine 2 (LCE2)", 1, 19, 2)
 
 
-def retry_when_busy(run_once: "typing.Callable[[], None]") -> None:
+Check = typing.Callable[[pathlib.Path], None]
+WAITING: "list[Check]" = []
+
+
+def wait_beside(check: Check) -> "typing.Callable[[dict[str, concurrent.futures.Future[None]]], None]":
+    """Makes a test of a check that waits for seconds and gets a folder. All such tests of this file wait at once."""
+    def take_result(begun: "dict[str, concurrent.futures.Future[None]]") -> None:
+        begun[check.__name__].result()
+
+    WAITING.append(check)
+    take_result.__doc__ = check.__doc__
+    return take_result
+
+
+def retry_when_busy(check: Check, folder: pathlib.Path) -> None:
     """Runs a check up to five times: on a machine without free processors samples are lost."""
     for _ in range(4):
         try:
-            return run_once()
+            return check(folder)
         except AssertionError:
             pass
-    return run_once()
+    return check(folder)
+
+
+@pytest.fixture(name="begun", scope="module")
+def begin_checks(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+                 ) -> "typing.Iterator[dict[str, concurrent.futures.Future[None]]]":
+    """Those of the checks whose tests were selected."""
+    selected = {item.name for item in request.session.items}
+    with concurrent.futures.ThreadPoolExecutor(len(WAITING)) as pool:
+        yield {check.__name__: pool.submit(retry_when_busy, check, tmp_path_factory.mktemp("waiting"))
+               for check in WAITING if check.__name__ in selected}
 
 
 # -- the driver alone
 
-def test_top_shows_the_owners_of_resident_channels() -> None:
+@wait_beside
+def test_top_shows_the_owners_of_resident_channels(_: pathlib.Path) -> None:
     """Channels 11 and 31, which are resident for half the time each, and their processes. An item that the driver does
     not report is "-" or named as unknown. Seen failing with an OwnerFinder that reports no owner."""
-    def run_once() -> None:
-        done = ask_rm("top", "--batch", "1", "--every", "250us", "--delay", "5s", STATE="two")
-        assert (done.returncode, done.stderr) == (0, "")
-        lines = done.stdout.splitlines()
-        assert lines[0] == "gpu0: GH100 (Hopper), 0000:01:00.0" and "(250.000 us requested)" in lines[1]
-        assert lines[2] == "gpu0: unknown through NVIDIA's driver: what is on other engines, time slices, what waits"
-        assert lines[3] == "gpu0: processes that use it: 473, 524"
-        assert re.fullmatch(r"    0 GR0          channel (11|31) +\[\|{19,20} ?\]      -", lines[5]), lines[5]
-        assert lines[6] == "2 channels by utilisation"
-        rows = {row.split()[0]: row.split() for row in lines[8:]}
-        assert {name: (row[1], row[2], row[5], row[7:12], row[12], *row[15:16]) for name, row in rows.items()} == {
-            "c11": ("0", "GR0", "-", ["-"] * 5, "473", "resident"),
-            "c31": ("0", "GR0", "-", ["-"] * 5, "524", "resident")}
-        assert all(40 < float(row[3]) < 60 for row in rows.values())
-        assert all(1.5 < float(row[4]) < 3.5 for row in rows.values())  # 2361 us and 2283 us
-    retry_when_busy(run_once)
+    done = ask_rm("top", "--batch", "1", "--every", "250us", "--delay", "5s", STATE="two")
+    assert (done.returncode, done.stderr) == (0, "")
+    lines = done.stdout.splitlines()
+    assert lines[0] == "gpu0: GH100 (Hopper), 0000:01:00.0" and "(250.000 us requested)" in lines[1]
+    assert lines[2] == "gpu0: unknown through NVIDIA's driver: what is on other engines, time slices, what waits"
+    assert lines[3] == "gpu0: processes that use it: 473, 524"
+    assert re.fullmatch(r"    0 GR0          channel (11|31) +\[\|{19,20} ?\]      -", lines[5]), lines[5]
+    assert lines[6] == "2 channels by utilisation"
+    rows = {row.split()[0]: row.split() for row in lines[8:]}
+    assert {name: (row[1], row[2], row[5], row[7:12], row[12], *row[15:16]) for name, row in rows.items()} == {
+        "c11": ("0", "GR0", "-", ["-"] * 5, "473", "resident"),
+        "c31": ("0", "GR0", "-", ["-"] * 5, "524", "resident")}
+    assert all(40 < float(row[3]) < 60 for row in rows.values())
+    assert all(1.5 < float(row[4]) < 3.5 for row in rows.values())  # 2361 us and 2283 us
 
 
-def test_top_finds_owners_at_the_default_period() -> None:
+@wait_beside
+def test_top_finds_owners_at_the_default_period(_: pathlib.Path) -> None:
     """The default is 30 ms: shares are right, slots of 2.3 ms are not measured, and extra queries of the resident
     channel around the driver's utilisation samples find the owners. Seen failing without these queries: unknown."""
-    def run_once() -> None:
-        done = ask_rm("top", "--batch", "1", "--window", "20s", "--delay", "20s", STATE="two")
-        assert (done.returncode, done.stderr) == (0, "") and "(30.000 ms requested)" in done.stdout
-        rows = {row.split()[0]: row.split() for row in done.stdout.splitlines()[8:]}
-        assert {name: (row[4], row[6], row[12]) for name, row in rows.items()} == {
-            "c11": ("-", "-", "473"), "c31": ("-", "-", "524")}
-        assert all(35 < float(row[3]) < 65 for row in rows.values())
-    retry_when_busy(run_once)
+    done = ask_rm("top", "--batch", "1", "--window", "20s", "--delay", "20s", STATE="two")
+    assert (done.returncode, done.stderr) == (0, "") and "(30.000 ms requested)" in done.stdout
+    rows = {row.split()[0]: row.split() for row in done.stdout.splitlines()[8:]}
+    assert {name: (row[4], row[6], row[12]) for name, row in rows.items()} == {
+        "c11": ("-", "-", "473"), "c31": ("-", "-", "524")}
+    assert all(35 < float(row[3]) < 65 for row in rows.values())
 
 
 def test_source_auto_equals_source_rm_without_the_module(tmp_path: pathlib.Path) -> None:
@@ -88,20 +112,19 @@ def test_top_without_the_resident_channel_has_no_shares() -> None:
     assert "0 TSGs by utilisation" in done.stdout and "snapshots" not in done.stdout
 
 
-def test_export_counts_the_time_of_each_process() -> None:
+@wait_beside
+def test_export_counts_the_time_of_each_process(_: pathlib.Path) -> None:
     """Through the driver: seconds of GR0 by pid. Seen failing: no sampler, and "--for needs a GPU of this machine"."""
-    def run_once() -> None:
-        done = ask_rm("export", "--prometheus", "--for", "12s", STATE="two")
-        assert (done.returncode, done.stderr) == (0, "")
-        seconds = {pid: float(value) for pid, value in re.findall(
-            r'^gpulens_process_engine_seconds_total\{gpu="0",engine="GR0",pid="(\d*)",[^}]*\} ([\d.]+)$', done.stdout,
-            re.M)}
-        assert set(seconds) == {"", "473", "524"} and 11 < sum(seconds.values()) <= 12.1
-        assert seconds["473"] > 0.5 and seconds["524"] > 0.5
-        assert 'gpulens_sampler_up{gpu="0"} 1\n' in done.stdout
-        # A number that the driver does not report has no series. Seen failing on an H100, with busy seconds of 0.
-        assert "gpulens_engine_busy_seconds" not in done.stdout and "gpulens_engine_switch" not in done.stdout
-    retry_when_busy(run_once)
+    done = ask_rm("export", "--prometheus", "--for", "12s", STATE="two")
+    assert (done.returncode, done.stderr) == (0, "")
+    seconds = {pid: float(value) for pid, value in re.findall(
+        r'^gpulens_process_engine_seconds_total\{gpu="0",engine="GR0",pid="(\d*)",[^}]*\} ([\d.]+)$', done.stdout,
+        re.M)}
+    assert set(seconds) == {"", "473", "524"} and 11 < sum(seconds.values()) <= 12.1
+    assert seconds["473"] > 0.5 and seconds["524"] > 0.5
+    assert 'gpulens_sampler_up{gpu="0"} 1\n' in done.stdout
+    # A number that the driver does not report has no series. Seen failing on an H100, with busy seconds of 0.
+    assert "gpulens_engine_busy_seconds" not in done.stdout and "gpulens_engine_switch" not in done.stdout
 
 
 # -- several GPUs in one recording
@@ -196,14 +219,23 @@ class Program:
         self.process.wait()
 
 
+@contextlib.contextmanager
+def make_proc(folder: pathlib.Path) -> typing.Iterator[FakeProc]:
+    """A GPU at the PCI address of the fake driver's GPU."""
+    (folder / "proc").mkdir(exist_ok=True)
+    proc = FakeProc(folder / "proc")
+    proc.show(snapshot(LISTS))
+    try:
+        yield proc
+    finally:
+        proc.close()
+
+
 @pytest.fixture(name="proc")
 def fake_proc(tmp_path: pathlib.Path) -> typing.Iterator[FakeProc]:
-    """A GPU at the PCI address of the fake driver's GPU."""
-    (tmp_path / "proc").mkdir()
-    folder = FakeProc(tmp_path / "proc")
-    folder.show(snapshot(LISTS))
-    yield folder
-    folder.close()
+    """The same, for a test."""
+    with make_proc(tmp_path) as proc:
+        yield proc
 
 
 def run_joined(proc: FakeProc, *words: str, **more: str) -> "subprocess.CompletedProcess[str]":
@@ -294,11 +326,12 @@ def now_us() -> int:
     return time.clock_gettime_ns(time.CLOCK_MONOTONIC) // 1000
 
 
-def test_a_tsg_has_the_process_that_is_active_with_it(proc: FakeProc, tmp_path: pathlib.Path) -> None:
+@wait_beside
+def test_a_tsg_has_the_process_that_is_active_with_it(folder: pathlib.Path) -> None:
     """The module samples which TSG is on the engine, the driver which process is active: 473 has TSG 6, 524 has TSG 10.
     In record's table, CSV and raw file, and in top. Seen failing: no column had a pid."""
-    def run_once() -> None:
-        files = ("-o", str(tmp_path / "a.csv"), "-o", str(tmp_path / "a.rec"))
+    files = ("-o", str(folder / "a.csv"), "-o", str(folder / "a.rec"))
+    with make_proc(folder) as proc:
         for words, name in ((("record", "--for", "6s", *files), ""),
                             (("top", "--batch", "1", "--delay", "6s"), "top")):
             (proc.folder / "gpu0/samples").unlink(missing_ok=True)
@@ -310,22 +343,24 @@ def test_a_tsg_has_the_process_that_is_active_with_it(proc: FakeProc, tmp_path: 
                 assert re.search(r"^ +10 .* 524 -        -               resident", done.stdout, re.M)
                 continue
             assert " 6 (pid 473) " in done.stdout and " 10 (pid 524) " in done.stdout
-            with (tmp_path / "a.csv").open(encoding="ascii") as file:
+            with (folder / "a.csv").open(encoding="ascii") as file:
                 rows = [row for row in csv.DictReader(file) if row["engine"]]
             assert {(row["tsg"], row["pid"], row["evidence"]) for row in rows} == {
                 ("6", "473", "resident"), ("10", "524", "resident")}
-            report = gpulens("report", str(tmp_path / "a.rec"), "-o", str(tmp_path / "b.csv"))
+            report = gpulens("report", str(folder / "a.rec"), "-o", str(folder / "b.csv"))
             assert report.stdout == done.stdout
-    retry_when_busy(run_once)
 
 
-def test_a_tsg_with_two_active_processes_has_no_owner(proc: FakeProc, tmp_path: pathlib.Path) -> None:
+@wait_beside
+def test_a_tsg_with_two_active_processes_has_no_owner(folder: pathlib.Path) -> None:
     """As under MPS: the same TSG is on the engine whichever process is active. Seen failing with the process that most
     samples name."""
     data = sample_head((GR,), 500) + b"".join(make_sample(at * 1000, 0, 6)
                                               for at in range(now_us(), now_us() + 9_000_000, 500))
-    proc.sampled(data, period_us=500)
-    done = run_joined(proc, "record", "--for", "6s", "--every", "500us", "-o", str(tmp_path / "a.csv"))
-    with (tmp_path / "a.csv").open(encoding="ascii") as file:
+    with make_proc(folder) as proc:
+        (proc.folder / "gpu0/samples").unlink(missing_ok=True)
+        proc.sampled(data, period_us=500)
+        done = run_joined(proc, "record", "--for", "6s", "--every", "500us", "-o", str(folder / "a.csv"))
+    with (folder / "a.csv").open(encoding="ascii") as file:
         assert {(row["tsg"], row["pid"]) for row in csv.DictReader(file) if row["engine"]} == {("6", "")}
     assert done.returncode == 0
