@@ -47,8 +47,9 @@ def fixture_added(tmp_path_factory: pytest.TempPathFactory) -> Added:
     run_command("scripts/lib/copy-tree", str(tree), cwd=ROOT)
     touched = [step(tree) for step in STEPS]
     (tree / "build/bin").mkdir(parents=True)
+    compilers = re.findall(r"^(CMAKE_C(?:XX)?_COMPILER):\w+=(.*)$", (BUILD / "CMakeCache.txt").read_text(), re.M)
     run_command("cmake", "-S", ".", "-B", "build/cmake", "-G", "Ninja", "-DCMAKE_BUILD_TYPE=None",
-                "-DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON", cwd=tree)
+                "-DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON", *(f"-D{name}={path}" for name, path in compilers), cwd=tree)
     run_command("ninja", "-C", "build/cmake", "gpulenscore", "emulator/CMakeFiles/emumodel.dir/model/traits.cc.o",
                 "tests/support/CMakeFiles/record-image.dir/tools/record_image.cc.o", cwd=tree)
     core = {"libgpulenscore.a": f"{tree}/build/cmake/libgpulenscore.a"}
