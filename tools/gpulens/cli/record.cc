@@ -117,7 +117,8 @@ void add_top(CLI::App &parser, CommandLine &line)
 	auto options = std::make_shared<TopOptions>();
 
 	add_duration(parser, "--every", options->every_ns, 1000,
-		     "sampling period (default: 1ms; 30ms for each GPU through NVIDIA's driver)");
+		     "sampling period (default: 1ms; through NVIDIA's driver 30ms, and of several GPUs 80ms times "
+		     "their number)");
 	add_duration(parser, "--delay", options->delay_ns, 1000000000, "time between screens (default: 500ms)");
 	add_duration(parser, "--window", options->window_ns, 1000000000,
 		     "time span that a screen covers (default: 5s)");
@@ -158,7 +159,9 @@ void add_export(CLI::App &parser, CommandLine &line)
 				      ->type_name("ADDRESS:PORT")
 				      ->excludes(output)
 				      ->excludes(time);
-	add_period(parser, options->period_us, "sampling period (default: 1ms; 30ms through NVIDIA's driver)");
+	add_period(parser, options->period_us,
+		   "sampling period (default: 1ms; through NVIDIA's driver 30ms, and of several GPUs 80ms times their "
+		   "number)");
 	add_duration(parser, "--keep-ended", options->keep_ended_ns, 1000000000,
 		     "how long the series of a TSG stay after its end (default: 5m)")
 		->needs(listen);

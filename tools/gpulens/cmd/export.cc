@@ -108,7 +108,7 @@ private:
 	void start_clocks(const std::vector<ExportedGpu> &gpus)
 	{
 		for (const ExportedGpu &g : gpus)
-			if (u32 modest_us = g.source->modest_period_us();
+			if (u32 modest_us = g.source->modest_period_us(gpus.size());
 			    modest_us && sampling() && !clocks_.count(g.number)) {
 				clocks_[g.number] = std::make_unique<EngineClock>(
 					g.source, g.number, options_.period_us ? options_.period_us : modest_us,
@@ -182,7 +182,7 @@ private:
 	// Returns null for a GPU that is not sampled.
 	EngineClock *clock_of(const ExportedGpu &exported)
 	{
-		auto clock = exported.source->modest_period_us() ? clocks_.find(exported.number) : clocks_.end();
+		auto clock = exported.source->modest_period_us(1) ? clocks_.find(exported.number) : clocks_.end();
 
 		return clock == clocks_.end() ? nullptr : clock->second.get();
 	}

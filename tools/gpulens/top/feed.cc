@@ -17,7 +17,7 @@ constexpr u64 MIN_PERIOD_NS = 10000, MAX_PERIOD_NS = 1000000000;
 
 TopFeed::TopFeed(std::shared_ptr<const Source> source, unsigned index, const TopOptions &options)
 	: source_(std::move(source)), index_(index),
-	  period_ns_(options.every_ns ? options.every_ns : u64{source_->modest_period_us()} * 1000),
+	  period_ns_(options.every_ns ? options.every_ns : u64{source_->modest_period_us(1)} * 1000),
 	  runlists_(options.runlists), model_(options.window_ns, options.runlists)
 {
 	picture_.title = picture_.short_title = fmt::format("gpu{}", index);

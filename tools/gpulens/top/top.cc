@@ -90,9 +90,8 @@ int run_top(const Options &options, const TopOptions &top_options)
 	std::vector<unsigned> gpus = options.sources.gpus.empty() ? source->numbers() : options.sources.gpus;
 	TopOptions chosen = top_options;
 	chosen.read_period = source->read_period();
-	if (!chosen.every_ns &&
-	    !source->reports_work()) // each sample is a query: all GPUs together cost what one costs
-		chosen.every_ns = std::min<u64>(1000000000, u64{source->modest_period_us()} * 1000 * gpus.size());
+	if (!chosen.every_ns)
+		chosen.every_ns = u64{source->modest_period_us(gpus.size())} * 1000;
 	TopFeeds feeds = start_feeds(source, gpus, chosen);
 	return chosen.batch ? run_batch(chosen, feeds) : run_screen(options, chosen, source, std::move(feeds));
 }

@@ -63,8 +63,9 @@ public:
 	virtual bool reports_work() const { return true; }
 	// Returns whether samples() takes SampleOptions::tsgs.
 	virtual bool takes_tsgs() const { return false; }
-	// Returns a sampling period that costs little, for programs that sample all the time; 0: there are no samples.
-	virtual u32 modest_period_us() const { return 0; }
+	// Returns a sampling period that costs little, for programs that sample so many GPUs all the time; 0: there are no
+	// samples.
+	virtual u32 modest_period_us(size_t) const { return 0; }
 	// Returns how often samples must be read, so that none are lost.
 	virtual std::chrono::milliseconds read_period() const { return std::chrono::milliseconds(20); }
 	// Returns counters of the cost of reading the GPU, in the format of /proc/gpuX/stats; nothing: it has none.

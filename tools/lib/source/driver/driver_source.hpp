@@ -24,7 +24,7 @@ public:
 	bool reports_work() const override { return false; }
 	bool takes_tsgs() const override { return true; }
 	// A sample is a query of half a millisecond on an H100, so that these take less than 2 % of a processor.
-	u32 modest_period_us() const override { return 30000; }
+	u32 modest_period_us(size_t gpus) const override;
 	// A thread reads them.
 	std::chrono::milliseconds read_period() const override { return std::chrono::milliseconds(100); }
 	// Samples the graphics engine alone, of GPU 0 if none is named. Always begins with a snapshot.

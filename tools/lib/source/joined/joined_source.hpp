@@ -35,7 +35,7 @@ public:
 	std::unique_ptr<SampleStream> samples(const std::vector<unsigned> &numbers,
 					      const SampleOptions &options) const override;
 	bool finds_owners() const override { return true; }
-	u32 modest_period_us() const override { return module_->modest_period_us(); }
+	u32 modest_period_us(size_t gpus) const override { return module_->modest_period_us(gpus); }
 	std::optional<std::string> stats(unsigned number) const override { return module_->stats(number); }
 
 private:

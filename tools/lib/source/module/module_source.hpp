@@ -16,7 +16,7 @@ public:
 	std::unique_ptr<SampleStream> samples(const std::vector<unsigned> &numbers,
 					      const SampleOptions &options) const override;
 	Gpu snapshot(unsigned number) const override;
-	u32 modest_period_us() const override { return 1000; }
+	u32 modest_period_us(size_t) const override { return 1000; }
 	std::optional<std::string> stats(unsigned number) const override;
 
 private:
