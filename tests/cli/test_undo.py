@@ -268,8 +268,28 @@ def test_pid_is_refused_without_known_channels(proc: FakeProc) -> None:
     """--pid: a message with the reason, and status 4."""
     done = run_gpulens(proc, "disable", "--pid", "4711")
     assert (done.returncode, done.stdout) == (4, "")
-    assert done.stderr == ("gpulens: --pid 4711: the module cannot attribute channels to processes; name a "
-                           "channel, or a TSG with --tsg\n")
+    assert done.stderr == ("gpulens: --pid 4711: no TSG is known to be of this process; programs that gpulens run "
+                           "started report theirs. Name a TSG of gpulens runlists with --tsg\n")
+    assert proc.written("disable_channel") == ""
+
+
+@pytest.mark.parametrize("command", ("disable 0:77", "preempt 0:77", "switch-to 0:77", "timeslice 0:77 2000"))
+def test_a_dry_run_does_not_announce_what_will_be_refused(proc: FakeProc, command: str) -> None:
+    """An id that the runlist does not list: status 4, and where to look. Seen failing: "would write 0:77", status 0."""
+    proc.show(snapshot({0: [Tsg(3, 2_048_000, TWO)]}, chip="AD102"))
+    done = run_gpulens(proc, *command.split(), "--dry-run")
+    assert (done.returncode, done.stdout) == (4, "")
+    what = "channel" if command.startswith("disable") else "TSG"
+    assert done.stderr.startswith(f"gpulens: {what} 0:77 is not on runlist 0; gpulens ")
+    done = run_gpulens(proc, *command.replace("77", "8" if what == "channel" else "3").split(), "--dry-run")
+    assert done.returncode == 0 and done.stdout.startswith("would write 0:")
+
+
+def test_control_through_the_driver_is_refused(proc: FakeProc) -> None:
+    """--source rm disable wrote to the module's file, or named the missing module."""
+    done = run_gpulens(proc, "--source", "rm", "disable", "8")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "--source: disable writes to the files of the module" in done.stderr
     assert proc.written("disable_channel") == ""
 
 

@@ -7,6 +7,7 @@
 #include "gpulens/cli/commands.hpp"
 #include "gpulens/cli/options.hpp"
 #include "lib/base/format.hpp"
+#include "lib/source/table/sources.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -32,7 +33,8 @@ void add_several(CLI::App &parser, ControlOptions &options, bool can_undo, CLI::
 			->check(check)
 			->excludes(channel);
 
-	parser.add_option("--pid", options.pid, "all channels of this process, where known")
+	parser.add_option("--pid", options.pid,
+			  "all channels of the TSGs that this process reports, a program of gpulens run")
 		->type_name("PID")
 		->excludes(channel)
 		->excludes(tsg);
@@ -90,6 +92,12 @@ void add_control(CLI::App &parser, CommandLine &line)
 			throw CLI::RequiredError(std::string(control.target) +
 						 (control.of_several ? ", --tsg or --pid" : ""));
 		refuse_files(line.options, control.command);
+		if (const SourceRow *source = line.options.sources.source; source && source->name == std::string("rm"))
+			throw CLI::ValidationError(
+				"--source",
+				fmt::format("{} writes to the files of the module; through NVIDIA's driver, "
+					    "gpulens run --schedule changes the TSGs of its own program",
+					    control.command));
 		line.status = run_control(line.options, control, *options);
 	});
 }

@@ -9,6 +9,7 @@
 #include "lib/base/errors.hpp"
 #include "lib/base/format.hpp"
 #include "lib/source/module/proc.hpp"
+#include "lib/source/table/sources.hpp"
 #include "parse.h"
 
 #include <algorithm>
@@ -16,6 +17,8 @@
 #include <chrono>
 #include <cstdio>
 #include <fmt/format.h>
+#include <iterator>
+#include <set>
 
 namespace tool {
 
@@ -149,9 +152,9 @@ int report_error(const std::string &text)
 }
 
 // From Ampere on, the module writes any id of a runlist (RUNLIST:ID), because no register says whether there is such a
-// channel. Returns EXIT_REFUSED, after a message, if the runlist was read and does not list it. Ids beyond the limit are
-// left to the module.
-int refuse_unlisted(const Options &options, unsigned index, const Write &w, const std::string &id)
+// channel. Returns EXIT_REFUSED, after a message, if the runlist was read and does not list the channel or TSG. Ids beyond
+// the limit are left to the module.
+int refuse_unlisted(const Options &options, unsigned index, const Write &w, const std::string &id, bool tsg)
 {
 	std::optional<lens_ref> ref = parse_id(id);
 	Gpu gpu;
@@ -164,8 +167,11 @@ int refuse_unlisted(const Options &options, unsigned index, const Write &w, cons
 		return EXIT_DONE; // the module's answer says why
 	}
 	const Runlist *rl = gpu.runlist(static_cast<u32>(ref->runlist));
-	if (!rl || rl->err || rl->torn || ref->id >= rl->channel_ids || is_listed(*rl, ref->id, false))
+	if (!rl || rl->err || rl->torn || ref->id >= rl->channel_ids || is_listed(*rl, ref->id, tsg))
 		return EXIT_DONE;
+	if (tsg)
+		return report_error(
+			fmt::format("TSG {} is not on runlist {}; gpulens runlists lists those that are", id, rl->id));
 	return report_error(fmt::format("channel {} is not on runlist {}; gpulens channels lists those that are (one "
 					"that its driver has just taken off is disabled by: echo {} > {})",
 					id, rl->id, w.text, w.path));
@@ -183,7 +189,7 @@ struct Change {
 	Write undo;
 	std::string name; // "channel 0:8"
 	bool slice;       // of a TSG's time slice
-	u32 id;
+	u32 runlist, id;
 	u64 inst;                    // of the channel; 0: unknown
 	bool enabled;                // the written state
 	std::optional<u64> slice_ns; // the resulting time slice; nothing: it could not be read
@@ -206,7 +212,7 @@ bool is_in_effect(const Change &change, const Runlist &now)
 }
 
 // Undoes changes that are still in effect, in reverse order. Leaves alone what was changed by others since.
-int undo_changes(const Options &options, unsigned index, u32 runlist, const std::vector<Change> &done)
+int undo_changes(const Options &options, unsigned index, const std::vector<Change> &done)
 {
 	int status = EXIT_DONE;
 	Gpu gpu;
@@ -218,10 +224,13 @@ int undo_changes(const Options &options, unsigned index, u32 runlist, const std:
 	} catch (const Error &error) {
 		return report_error(fmt::format("nothing was undone: {}", error.what()));
 	}
-	const Runlist *rl = gpu.runlist(runlist);
-	if (!rl || rl->err)
-		return report_error(fmt::format("nothing was undone: runlist {} cannot be read", runlist));
 	for (auto change = done.rbegin(); change != done.rend(); ++change) {
+		const Runlist *rl = gpu.runlist(change->runlist);
+		if (!rl || rl->err) {
+			status = report_error(fmt::format("{} was not restored: runlist {} cannot be read",
+							  change->name, change->runlist));
+			continue;
+		}
 		if (!is_in_effect(*change, *rl)) {
 			if (change->failed)
 				continue;
@@ -242,6 +251,7 @@ Change channel_change(const Gpu &gpu, const std::string &folder, u32 runlist, co
 	return {.undo = {folder + (enable ? "disable_channel" : "enable_channel"), id},
 		.name = "channel " + id,
 		.slice = false,
+		.runlist = runlist,
 		.id = c.id,
 		.inst = c.inst,
 		.enabled = enable,
@@ -255,6 +265,7 @@ Change slice_change(const Gpu &gpu, const std::string &folder, u32 runlist, cons
 	return {.undo = {folder + "tsg_timeslice", fmt::format("{} {}", id, (t.timeslice_ns + 500) / 1000)},
 		.name = fmt::format("the time slice of TSG {}", id),
 		.slice = true,
+		.runlist = runlist,
 		.id = t.id,
 		.inst = 0,
 		.enabled = false,
@@ -363,6 +374,48 @@ const Tsg *find_tsg(const Gpu &gpu, const std::string &id, const Runlist *&rl)
 	return found;
 }
 
+using ListedTsgs = std::vector<std::pair<const Runlist *, const Tsg *>>;
+
+// Returns the TSGs that are known to be of a process; empty, with a message, if there are none. Says of how many the process
+// is unknown.
+ListedTsgs find_tsgs_of(const Gpu &gpu, u32 pid)
+{
+	ListedTsgs found;
+	std::set<std::pair<u32, u32>> seen; // a runlist may list a TSG several times
+	size_t unknown = 0;
+
+	for (const Runlist &rl : gpu.runlists)
+		for (const Tsg &t : rl.tsgs) {
+			if (!seen.emplace(rl.id, t.id).second)
+				continue;
+			unknown += !t.owner;
+			if (t.owner && t.owner->pid == pid)
+				found.emplace_back(&rl, &t);
+		}
+	if (found.empty())
+		report_error(fmt::format(
+			"--pid {}: no TSG is known to be of this process; programs that gpulens run started "
+			"report theirs. Name a TSG of gpulens runlists with --tsg",
+			pid));
+	else if (unknown)
+		report_error(fmt::format("--pid {}: of {} more TSG{} it is unknown whose {}; {} left alone", pid,
+					 unknown, unknown == 1 ? "" : "s", unknown == 1 ? "it is" : "they are",
+					 unknown == 1 ? "it is" : "they are"));
+	return found;
+}
+
+// Returns the TSGs that the command line names; empty, with a message, if there are none.
+ListedTsgs find_tsgs(const Gpu &gpu, const ControlOptions &control_options)
+{
+	const Runlist *rl = nullptr;
+
+	if (control_options.pid)
+		return find_tsgs_of(gpu, *control_options.pid);
+	if (const Tsg *tsg = find_tsg(gpu, control_options.tsg, rl))
+		return {{rl, tsg}};
+	return {};
+}
+
 // Returns a write for each channel of a TSG; empty, with a message, if they could not be undone. enable: the state that
 // the file sets; nothing: another property, whose change is not undone.
 std::vector<ChannelWrite> plan_writes(const Gpu &gpu, const std::string &folder, const std::string &file,
@@ -407,23 +460,21 @@ int control_several(const Options &options, unsigned index, const std::string &f
 		    const ControlOptions &control_options)
 {
 	const std::string command = control.command;
-	const Runlist *rl = nullptr;
 	std::optional<bool> enable;
 	std::vector<Change> done;
+	std::vector<ChannelWrite> writes;
 	int status = EXIT_DONE;
 
 	if (command == "enable" || command == "disable")
 		enable = command == "enable";
-	if (control_options.pid)
-		return report_error(fmt::format(
-			"--pid {}: the module cannot attribute channels to processes; name a channel, or a TSG "
-			"with --tsg",
-			*control_options.pid));
-	Gpu gpu = load_live(options.sources.proc, index);
-	const Tsg *tsg = find_tsg(gpu, control_options.tsg, rl);
-	std::vector<ChannelWrite> writes;
-	if (tsg)
-		writes = plan_writes(gpu, folder, control_options.mode + control.file, *rl, *tsg, enable);
+	Gpu gpu = control_options.pid ? machine_source(options.sources)->gpus({index}).at(0)
+				      : load_live(options.sources.proc, index);
+	for (const auto &[rl, tsg] : find_tsgs(gpu, control_options)) {
+		auto more = plan_writes(gpu, folder, control_options.mode + control.file, *rl, *tsg, enable);
+		if (more.empty())
+			return EXIT_REFUSED;
+		std::move(more.begin(), more.end(), std::back_inserter(writes));
+	}
 	if (writes.empty())
 		return EXIT_REFUSED;
 	if (control_options.dry_run) {
@@ -443,7 +494,7 @@ int control_several(const Options &options, unsigned index, const std::string &f
 		}
 		if (err) {
 			report_refusal(p.write, err);
-			undo_changes(options, index, rl->id, done);
+			undo_changes(options, index, done);
 			return EXIT_REFUSED;
 		}
 		status = std::max(status, report_write(p.write));
@@ -451,7 +502,7 @@ int control_several(const Options &options, unsigned index, const std::string &f
 	if (!control_options.for_ns)
 		return status;
 	stop.wait_until(std::chrono::steady_clock::now() + std::chrono::nanoseconds(control_options.for_ns));
-	return std::max(status, undo_changes(options, index, rl->id, done));
+	return std::max(status, undo_changes(options, index, done));
 }
 
 } // namespace
@@ -480,14 +531,19 @@ int run_control(const Options &options, const Control &control, const ControlOpt
 		return control_several(options, index, folder, control, control_options);
 	if (control_options.slice_us)
 		w.text += fmt::format(" {}", control_options.slice_us);
-	if (control_options.dry_run)
+	const bool tsg = std::string(control.target) == "TSG";
+	if (control_options.dry_run) {
+		if (tsg || std::string(control.command) == "disable")
+			if (int status = refuse_unlisted(options, index, w, control_options.id, tsg))
+				return status;
 		return print_text(describe_planned(w, control_options.for_ns)) ? EXIT_DONE : EXIT_PART;
+	}
 	// From here on, a signal ends the command after its changes are undone.
 	StopSignals stop;
 	std::vector<Change> changes;
 	if (control_options.for_ns) {
 		before = load_live(options.sources.proc, index);
-		rl = runlist_of(*before, control_options.id, std::string(control.target) == "TSG");
+		rl = runlist_of(*before, control_options.id, tsg);
 		if (!rl || rl->err)
 			return report_refusal(w, rl ? -rl->err : before->chip.ids_per_runlist ? EINVAL : ENOENT);
 		auto list = plan_changes(*before, folder, *rl, control.command, parse_id(control_options.id)->id);
@@ -495,7 +551,7 @@ int run_control(const Options &options, const Control &control, const ControlOpt
 			return EXIT_REFUSED;
 		changes = *list;
 	} else if (std::string(control.command) == "disable") {
-		if (int status = refuse_unlisted(options, index, w, control_options.id))
+		if (int status = refuse_unlisted(options, index, w, control_options.id, false))
 			return status;
 	}
 	int err = write_control(w.path, w.text);
@@ -506,10 +562,9 @@ int run_control(const Options &options, const Control &control, const ControlOpt
 		std::optional<lens_ref> ref = parse_id(control_options.id);
 		report_refusal(w, err, err == ERANGE && ref ? describe_limit(options, index, control, *ref) : "");
 		if (rl)
-			undo_changes(options, index, rl->id, changes);
+			undo_changes(options, index, changes);
 		if (err == EINVAL && ref && ref->runlist == LENS_NONE && std::string(control.target) != "RUNLIST")
-			report_error(describe_candidates(load_live(options.sources.proc, index), *ref,
-							 std::string(control.target) == "TSG"));
+			report_error(describe_candidates(load_live(options.sources.proc, index), *ref, tsg));
 		return EXIT_REFUSED;
 	}
 	int status = report_write(w);
@@ -517,7 +572,7 @@ int run_control(const Options &options, const Control &control, const ControlOpt
 		return status;
 	stop.wait_until(std::chrono::steady_clock::now() + std::chrono::nanoseconds(control_options.for_ns));
 	// Undo even if standard output cannot be written.
-	return std::max(status, undo_changes(options, index, rl->id, changes));
+	return std::max(status, undo_changes(options, index, changes));
 }
 
 } // namespace tool
