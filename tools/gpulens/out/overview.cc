@@ -268,12 +268,16 @@ std::string isolation_text(const Gpu &gpu, const Isolation &isolation, const Sty
 		add(isolation.unknown, "? ");
 		return any;
 	};
+	// Where it is unknown which engines there are, no number of runlists and no "none" is true.
+	const bool engines_known = std::none_of(isolation.unknown.begin(), isolation.unknown.end(),
+						[](const Hazard &h) { return h.rule == "R7"; });
+	const char *const none = engines_known ? "   none on this GPU\n" : "   none among the engines that are known\n";
 	add_rule("R4",
-		 fmt::format(
-			 "At most one task of a runlist is active on an engine. On different engines of a runlist, two "
-			 "may be active at once, one computing and one copying, but their time slices depend on "
-			 "each other. {} of {} runlists serve more than one engine.",
-			 isolation.shared_runlists, isolation.runlists));
+		 "At most one task of a runlist is active on an engine. On different engines of a runlist, two may be "
+		 "active at once, one computing and one copying, but their time slices depend on each other." +
+			 (isolation.runlists ? fmt::format(" {} of {} runlists serve more than one engine.",
+							   isolation.shared_runlists, isolation.runlists)
+					     : ""));
 	if (isolation.mps && !isolation.mps->empty())
 		out += "   " +
 		       wrap_text(
@@ -284,24 +288,27 @@ std::string isolation_text(const Gpu &gpu, const Isolation &isolation, const Sty
 			       style.width > 3 ? style.width - 3 : 0, "   ") +
 		       '\n';
 	add_hazards("R4");
-	add_rule("R5", fmt::format("Tasks run independently only if they are on different runlists; there are {}.",
-				   isolation.runlists));
+	add_rule("R5", fmt::format("Tasks run independently only if they are on different runlists; {}.",
+				   isolation.runlists ? fmt::format("there are {}", isolation.runlists)
+						      : "how many there are is unknown"));
 	add_rule("R6",
 		 isolation.notes.empty()
 			 ? "Tasks on engines that share a runlist depend on each other's time slices:"
 			 : fmt::format("Tasks on engines that share a runlist depend on each other's time slices; {}.",
 				       fmt::join(isolation.notes, "; ")));
 	if (!add_hazards("R6"))
-		out += "   none on this GPU\n";
+		out += none;
 	add_rule("R7", "Each engine is on one runlist only (the device table cannot express more).");
 	add_hazards("R7");
 	add_rule("R8", gpu.has_copy ? "Copy engines on different runlists may share physical copy engines:"
 				    : "Shared physical copy engines are unknown: they cannot be read on this chip.");
 	if (!add_hazards("R8") && gpu.has_copy)
-		out += "   none on this GPU\n";
+		out += none;
 	out += style.paint(Ink::Bold, "Locks") + " that a per-engine locking scheme can treat as independent:\n";
 	for (size_t i = 0; i < isolation.locks.size(); i++)
 		out += fmt::format("  {:>2}  {}\n", i + 1, fmt::join(isolation.locks[i], ", "));
+	if (isolation.locks.empty())
+		out += "   unknown\n";
 	return out + format_verdict(isolation, style);
 }
 
