@@ -234,8 +234,10 @@ int show_partitions(const Options &options, bool quiet)
 			   published.scope, format_ranges(published.tpcs),
 			   published.gpcs.empty() ? "-" : format_ranges(published.gpcs),
 			   published.launches ? std::to_string(*published.launches) : "-"});
-	std::string text = table.empty() ? "no partitions found; other users' processes are visible to root only\n"
-					 : table.str(style_of_output(options.colour)) + overlaps_text(all);
+	std::string text =
+		table.empty() ? geteuid() ? "no partitions found; other users' processes are visible to root only\n"
+					  : "no partitions found\n"
+			      : table.str(style_of_output(options.colour)) + overlaps_text(all);
 	for (const std::string &note : notes)
 		text += "Note: " + note + '\n';
 	return print_text(text) ? EXIT_DONE : EXIT_PART;
