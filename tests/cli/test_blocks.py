@@ -478,8 +478,8 @@ def test_no_program_and_no_file_are_status_3(tmp_path: pathlib.Path) -> None:
     shutil.copy(TOOL, tmp_path / "bin/gpulens")
     done_alone = gpulens("probe-kernels", "fig3.9", tool=tmp_path / "bin/gpulens")
     assert done_alone.returncode == 3 and done_alone.stderr == (
-        f"gpulens: {tmp_path}/lib/gpulens/gpulens-probe-kernels: not found; build it with make probe (needs nvcc), "
-        "name another program with --program, or use --simulate\n")
+        f"gpulens: {tmp_path}/lib/gpulens/gpulens-probe-kernels: not found; make probe in the sources of gpulens "
+        "builds it (needs nvcc), name another program with --program, or use --simulate\n")
     assert gpulens("probe-kernels", "none.json", "--simulate").returncode == 3
     assert gpulens("blocks", "none.json").returncode == 3
     assert gpulens("probe-kernels", "fig3.9", "--program", "/nowhere/x").returncode == 3

@@ -126,8 +126,8 @@ BAD = [
     (["--tpcs", "0x0"], "the mask is empty", 2),
     (["--gpcs", "12"], "there is no GPC 12; there are 0, 1, 2, 3, 4, 5, 6, 7", 2),
     (["--gpcs", "1,1"], "GPC 1 is named twice", 2),
-    (["--half", "c"], "--half: c not in {a,b}\ngpulens --help lists commands and options.", 2),
-    (["--tpcs", "1", "--gpcs", "1"], "--tpcs excludes --gpcs\ngpulens --help lists commands and options.", 2),
+    (["--half", "c"], "--half: c not in {a,b}\ngpulens run --help lists its options.", 2),
+    (["--tpcs", "1", "--gpcs", "1"], "--tpcs excludes --gpcs\ngpulens run --help lists its options.", 2),
     (["-g", "9", "--tpcs", "1"], "there is no GPU 9; the driver has 1", 3),
     (["-g", "0", "-g", "1", "--tpcs", "1"], "one GPU at a time: a program gets TPCs of one GPU", 3)]
 

@@ -141,7 +141,7 @@ def test_a_wrong_name_is_refused_with_the_names(name: str) -> None:
     done = gpulens("-i", str(image("gp106")), "isolation", "--check", "--accept", name)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == (f"gpulens: --accept: no hazard is named \"{name}\"; there are {NAMES}\n"
-                           "gpulens --help lists commands and options.\n")
+                           "gpulens isolation --help lists its options.\n")
 
 
 def test_accept_needs_check() -> None:

@@ -157,7 +157,9 @@ def test_channels_and_processes() -> None:
     assert [(process["pid"], process["uses"]) for process in gpu["processes"]] == [
         (473, ["compute", "copy"]), (524, ["compute", "copy"])]
     done = ask_rm("channels")
-    assert (done.returncode, done.stderr) == (1, "gpulens: gpu0: runlists: not available from this source\n")
+    assert (done.returncode, done.stderr) == (
+        1, "gpulens: gpu0: runlists: NVIDIA's driver does not report them, the module of gpulens does: "
+        "--source module\n")
     assert "49 channels are allocated: 1-49\n" in done.stdout
 
 

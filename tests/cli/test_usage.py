@@ -123,7 +123,19 @@ def test_usual_words_for_help_and_version() -> None:
 
 
 @pytest.mark.parametrize("words, message", [
-    (["runlists", "x"], "Y: x is not a number in its range"),
+    (["runlists", "x"], "Y: x is not the number of a runlist"),
+    (["record", "--runlist", "x", "-o", "x"], "--runlist: x is not the number of a runlist"),
+    (["-g", "1,2", "chip"], "--gpu: 1,2 is not the number of a GPU; -g can be repeated"),
+    (["disable", "--pid", "x"], "--pid: x is not a number, or out of range"),
+    (["-i", "x", "proc", "runlist"], "NAME: runlist is not a file of /proc/gpuX; did you mean runlist0?"),
+    (["experiment", "fig66"], "NAME: fig66 not in {r1,fig5,fig6,fig7,fig8,fig9,fig10,table3,fig13,fig14,pitfalls}; "
+     "did you mean fig6?"),
+    (["verify", "--neighbours", "compute,memry", "--tpcs", "0", "--", "true"],
+     "--neighbours: memry not in {compute,memory,copies,none}; did you mean memory?"),
+    (["--color", "alway", "chip"], "--color: alway not in {auto,always,never}; did you mean always?"),
+    (["chip", "--proc"], "--proc: DIR is missing"),
+    (["run", "--tpcs"], "--tpcs: TPCS is missing"),
+    (["timeslice", "3"], "US is required"),
     (["top", "--batch", "0"], "--batch: 0 is not a number from 1 to 4294967295"),
     (["probe-kernels", "fig3.9", "--simulate", "--sms", "2000"], "--sms: 2000 is not a number from 1 to 1024"),
     (["timeslice", "3", "0"], "US: 0 is not a time of 1us to 8556380us, in whole microseconds"),
@@ -134,10 +146,54 @@ def test_usual_words_for_help_and_version() -> None:
      "--heuristic: best not in {auto,sms-ina,sms-act,bf-ina,bf-act,1g,stgm,even,smart-even}"),
 ])
 def test_a_wrong_value_is_named_with_its_range(words: "list[str]", message: str) -> None:
-    """The option or argument, the value and what it may be. Seen failing with texts of the parser's library: "Value 2ms
-    not in range 1 to 4294967295", "Could not convert: Y = x"."""
+    """The option or argument, the value, what it may be, a suggestion where one is near, and the help that describes
+    it. Seen failing with texts of the parser's library: "Value 2ms not in range 1 to 4294967295", "Could not convert: Y
+    = x"; without a suggestion; and with the help of gpulens for options of a command."""
     done = gpulens(*words)
-    assert (done.returncode, done.stdout, done.stderr) == (2, "", f"gpulens: {message}\n{MANY}\n")
+    command = [word for word in words if word in COMMANDS][0]
+    common = message.startswith(("--gpu", "--color", "--proc"))
+    where = MANY if common else f"gpulens {command} --help lists its options."
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", f"gpulens: {message}\n{where}\n")
+
+
+READS_NO_GPU = ("report", "simulate", "fit", "masks", "blocks", "probe-kernels", "experiment")
+
+
+@pytest.mark.parametrize("command", READS_NO_GPU)
+def test_a_gpu_that_is_named_is_not_ignored(command: str, folder: pathlib.Path) -> None:
+    """A command that reads no GPU refuses -i, -g and --source, and does nothing. Seen failing: simulate -g 1 simulated,
+    and -i FILE blocks LOG printed the log."""
+    name = {"probe-kernels": "probe-kernels", "experiment": "experiment --simulate"}.get(command, command)
+    for option, value in (("-g", "1"), ("-i", "IMAGE"), ("--source", "rm")):
+        done = gpulens(*fill_names(folder, [option, value, *WORDS[command]]))
+        reason = f"{option}: {name} reads no GPU"
+        if (command, option) == ("experiment", "-i"):
+            reason = "-i: experiment needs a GPU of this machine"
+        assert (done.returncode, done.stdout) == (2, "") and done.stderr.startswith(f"gpulens: {reason}"), done.stderr
+    done = gpulens("-g", "1", "probe-kernels", "fig3.9", "-o", "-")
+    assert done.returncode == 2 and "-g: probe-kernels takes the device number of CUDA: --device N" in done.stderr
+
+
+def test_a_scenario_that_does_not_exist_is_named_with_the_nearest_one() -> None:
+    """A name of a built-in scenario looks like a file's. Seen failing with "ENOENT: No such file or directory; check
+    the path"."""
+    done = gpulens("probe-kernels", "fig3.99", "--simulate", "-o", "-")
+    assert (done.returncode, done.stdout) == (3, "")
+    assert done.stderr == ("gpulens: fig3.99: there is no such file and no such scenario; did you mean fig3.9?; "
+                           "gpulens probe-kernels --list lists the scenarios\n")
+
+
+def test_a_runlist_that_does_not_exist_is_named_with_those_that_do(folder: pathlib.Path) -> None:
+    """Seen failing with "it does not exist" alone."""
+    done = gpulens(*fill_names(folder, ["--proc", "PROC", "runlists", "7"]))
+    assert (done.returncode, done.stderr) == (1, "gpulens: gpu0: runlist 7: it does not exist; there are 0, 1\n")
+
+
+def test_a_plan_without_a_gpu_is_shown_a_way(tmp_path: pathlib.Path) -> None:
+    """Seen failing without the last line: plan needs no GPU for sizes, and the message named the module alone."""
+    done = gpulens("--proc", str(tmp_path), "--source", "module", "plan", f"{ROOT}/docs/plan-example.json")
+    assert (done.returncode, done.stdout) == (3, "")
+    assert done.stderr.endswith(f"\nWithout a GPU, gpulens plan {ROOT}/docs/plan-example.json --tpcs N plans sizes.\n")
 
 
 def test_a_timeslice_has_a_unit_or_is_in_microseconds(folder: pathlib.Path) -> None:

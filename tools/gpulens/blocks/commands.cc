@@ -8,6 +8,7 @@
 #include "gpulens/blocks/trace.hpp"
 #include "lib/base/errors.hpp"
 #include "lib/base/file.hpp"
+#include "lib/base/nearest_word.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -61,6 +62,17 @@ Scenario load_scenario(const std::string &name, const Machine &machine)
 	for (const Builtin &builtin : builtins())
 		if (name == builtin.name)
 			return builtin.make(machine);
+	std::error_code error;
+	if (name != "-" && !std::filesystem::exists(name, error)) {
+		std::vector<std::string> names;
+		for (const Builtin &builtin : builtins())
+			names.emplace_back(builtin.name);
+		throw Error(
+			Error::Source,
+			fmt::format("{}: there is no such file and no such scenario{}; gpulens probe-kernels --list "
+				    "lists the scenarios",
+				    name, suggestion_of(name, names)));
+	}
 	return parse_scenario(read_file(name), name_of_file(name));
 }
 

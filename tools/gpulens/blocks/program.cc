@@ -445,8 +445,9 @@ std::string installed_program(const std::string &name, const std::string &instea
 	for (const std::filesystem::path &path : {installed, here / name})
 		if (std::filesystem::exists(path, err))
 			return path;
-	throw Error(Error::Source, fmt::format("{}: not found; build it with make probe (needs nvcc), {}",
-					       installed.string(), instead));
+	throw Error(Error::Source,
+		    fmt::format("{}: not found; make probe in the sources of gpulens builds it (needs nvcc), {}",
+				installed.string(), instead));
 }
 
 std::string probe_path(const ProgramOptions &options)

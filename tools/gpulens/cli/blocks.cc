@@ -72,6 +72,9 @@ void add_probe_kernels(CLI::App &parser, CommandLine &line)
 		->type_name("FILE")
 		->excludes(simulate);
 	parser.callback([options, &line] {
+		if (!line.options.sources.gpus.empty() && !options->simulate && !options->list)
+			throw CLI::ValidationError("-g", "probe-kernels takes the device number of CUDA: --device N");
+		refuse_gpus(line.options, "probe-kernels");
 		if (options->list == !options->scenario.empty())
 			throw CLI::ValidationError("probe-kernels", "either SCENARIO or --list is wanted");
 		line.status = blocks::probe_command(line.options, *options);
@@ -142,7 +145,10 @@ void add_blocks(CLI::App &parser, CommandLine &line)
 	parser.add_option("--channels", options->channels, "number of compute channels (default: as logged, else 8)")
 		->type_name("N")
 		->check(in_range(1U, 1024U));
-	parser.callback([options, &line] { line.status = blocks::blocks_command(line.options, *options); });
+	parser.callback([options, &line] {
+		refuse_gpus(line.options, "blocks");
+		line.status = blocks::blocks_command(line.options, *options);
+	});
 }
 
 } // namespace

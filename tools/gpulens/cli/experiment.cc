@@ -71,8 +71,10 @@ void add_experiment(CLI::App &parser, CommandLine &line)
 			  "folder for NAME.json, NAME.svg and NAME.csv of each experiment; it is made if missing")
 		->type_name("DIR")
 		->check(not_an_option());
-	parser.callback([options, list, &line] {
+	parser.callback([options, list, simulate, &line] {
 		refuse_files(line.options, "experiment");
+		if (*simulate || *list)
+			refuse_gpus(line.options, *list ? "experiment --list" : "experiment --simulate");
 		if (!options->all && !*list && options->names.empty())
 			throw CLI::ValidationError("experiment", "NAME, --all or --list is wanted");
 		line.status = experiment::experiment_command(line.options, *options);

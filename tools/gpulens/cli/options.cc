@@ -3,6 +3,7 @@
 #include "gpulens/cli/options.hpp"
 
 #include "lib/base/format.hpp"
+#include "lib/base/nearest_word.hpp"
 #include "lib/source/table/sources.hpp"
 
 #include <algorithm>
@@ -32,7 +33,8 @@ void add_common_options(CLI::App &parser, Options &options)
 	add_list(parser, "-i,--image", options.sources.files, "FILE",
 		 "recorded GPU to read: a copy of /proc/gpuX/image or /proc/gpuX/snapshot; - is standard input")
 		->check(not_an_option());
-	add_list(parser, "-g,--gpu", options.sources.gpus, "X", "GPU number, the X of /proc/gpuX (default: all GPUs)");
+	add_list(parser, "-g,--gpu", options.sources.gpus, "X", "GPU number, the X of /proc/gpuX (default: all GPUs)")
+		->check(number_of("a GPU; -g can be repeated"));
 	add_choice(parser, "--source", options.sources.source, source_choices(), "SOURCE", sources_help().c_str());
 	parser.add_option("--proc", options.sources.proc,
 			  "procfs of the host, for containers that mount it elsewhere (default: /proc)")
@@ -67,6 +69,15 @@ CLI::Option *add_period(CLI::App &parser, u32 &us, const char *about)
 	return parser.add_option_function<std::string>("--every", store, about)->type_name("TIME");
 }
 
+CLI::Validator number_of(const std::string &what)
+{
+	return check_that([what](const std::string &text) {
+		u32 value = 0;
+		return CLI::detail::lexical_cast(text, value) ? ""
+							      : fmt::format("{} is not the number of {}", text, what);
+	});
+}
+
 CLI::Validator one_of(const std::vector<std::string> &words,
 		      const std::function<std::string(const std::string &)> &error_of)
 {
@@ -74,7 +85,7 @@ CLI::Validator one_of(const std::vector<std::string> &words,
 	auto check = [words, names, error_of](const std::string &text) {
 		if (std::find(words.begin(), words.end(), text) != words.end())
 			return std::string();
-		return error_of ? error_of(text) : text + " not in {" + names + "}";
+		return error_of ? error_of(text) : text + " not in {" + names + "}" + suggestion_of(text, words);
 	};
 
 	return check_that(check).name(ONE_OF + names);
@@ -86,7 +97,8 @@ CLI::Validator some_of(const std::vector<std::string> &words)
 	auto check = [words, names](const std::string &text) {
 		for (const std::string &word : CLI::detail::split(text, ','))
 			if (std::find(words.begin(), words.end(), word) == words.end())
-				return fmt::format("{} not in {{{}}}", word.empty() ? "an empty word" : word, names);
+				return fmt::format("{} not in {{{}}}{}", word.empty() ? "an empty word" : word, names,
+						   suggestion_of(word, words));
 		return std::string();
 	};
 
@@ -116,6 +128,18 @@ void refuse_files(const Options &options, const std::string &command)
 	throw CLI::ValidationError("-i", command + " needs a GPU of this machine, and " + options.sources.files[0] +
 						 " is a recorded one: gpulens -i " + options.sources.files[0] +
 						 " shows it");
+}
+
+void refuse_gpus(const Options &options, const std::string &command)
+{
+	const SourceOptions &sources = options.sources;
+	const char *option = !sources.files.empty()  ? "-i"
+			     : !sources.gpus.empty() ? "-g"
+			     : sources.source        ? "--source"
+						     : "";
+
+	if (*option)
+		throw CLI::ValidationError(option, command + " reads no GPU");
 }
 
 CLI::Validator not_an_option()

@@ -42,8 +42,11 @@ template <typename T> CLI::Validator in_range(T least, T greatest)
 	});
 }
 
+// The value is a whole number of 32 bits. what: what it is the number of, for the message: "a GPU".
+CLI::Validator number_of(const std::string &what);
+
 // The value is one of these words, which completions offer as well. error_of: makes the message about another value; empty:
-// "VALUE not in {WORDS}".
+// "VALUE not in {WORDS}", with a suggestion if one of them is near.
 CLI::Validator one_of(const std::vector<std::string> &words,
 		      const std::function<std::string(const std::string &)> &error_of = {});
 // The value is some of these words with commas between them, which completions offer one by one.
@@ -53,6 +56,8 @@ std::vector<std::string> words_of(const CLI::Option &option);
 
 // Throws CLI::ValidationError if the command line names recorded GPUs: this command needs a GPU of this machine.
 void refuse_files(const Options &options, const std::string &command);
+// The same if it names any GPU or source of GPUs: this command reads none.
+void refuse_gpus(const Options &options, const std::string &command);
 
 // The value does not begin with a hyphen: run -o --tpcs=0-9 would take the limit for the file.
 CLI::Validator not_an_option();

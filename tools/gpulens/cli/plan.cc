@@ -104,6 +104,7 @@ void add_simulate(CLI::App &parser, CommandLine &line)
 			->excludes(entries);
 	add_simulated_policy(parser, *arguments);
 	parser.callback([arguments, entries, latencies, printed, &line] {
+		refuse_gpus(line.options, "simulate");
 		if (!arguments->policy.empty()) {
 			line.status = simulate_tasks(*arguments, line.options);
 			return;
@@ -331,6 +332,7 @@ void add_plan(CLI::App &parser, CommandLine &line)
 	parser.callback([arguments, &parser, &line] {
 		const auto &[plan, status, evaluate, evaluation] = *arguments;
 		if (parser.count("--status")) {
+			refuse_gpus(line.options, "plan --status");
 			line.status = plan::status_command(line.options, status);
 			return;
 		}
@@ -361,6 +363,7 @@ void add_fit(CLI::App &parser, CommandLine &line)
 		"a and b of a / TPCs + b instead of times; blocks in waves take longer than that between measured "
 		"sizes");
 	parser.callback([file, curve, &line] {
+		refuse_gpus(line.options, "fit");
 		line.status = plan::fit_command(line.options, *file, *curve ? plan::Model::Curve : plan::Model::Times);
 	});
 }
@@ -411,6 +414,7 @@ void add_masks(CLI::App &parser, CommandLine &line)
 		 "check this mask: 0x and digits, or words of 32 bits with commas as HIP takes them; may be repeated")
 		->excludes(sizes);
 	parser.callback([arguments, &line] {
+		refuse_gpus(line.options, "masks");
 		if (arguments->sizes.empty() && arguments->masks.empty())
 			throw CLI::ValidationError("masks", "either --sizes or --mask is wanted");
 		line.status = show_cu_masks(*arguments, line.options);

@@ -64,7 +64,8 @@ void add_record(CLI::App &parser, CommandLine &line)
 			    "name of this machine in recording and output (default: its host name)");
 	add_duration(parser, "--for", options->for_ns, 1000000000, "recording time (default: until Ctrl-C)");
 	add_period(parser, options->period_us, "sampling period (default: 100us)");
-	add_list(parser, "--runlist", options->runlists, "Y", "record only the engines of this runlist");
+	add_list(parser, "--runlist", options->runlists, "Y", "record only the engines of this runlist")
+		->check(number_of("a runlist"));
 	parser.add_option("--tsgs", options->tsgs,
 			  "output of gpulens run -o: names TSGs instead of channels when NVIDIA's driver is the source")
 		->type_name("FILE");
@@ -96,6 +97,7 @@ void add_report(CLI::App &parser, CommandLine &line)
 			    "name of the machine of these recordings (default: the one that they have)");
 	parser.callback([arguments, &line] {
 		const TimelineOutput &output = arguments->output;
+		refuse_gpus(line.options, "report");
 		if (arguments->recordings.size() > 1 && output.files.empty() && output.dataset.empty())
 			throw CLI::ValidationError(
 				"report", "name the output of several recordings with -o FILE or --dataset DIR");
@@ -122,7 +124,7 @@ void add_top(CLI::App &parser, CommandLine &line)
 	add_duration(parser, "--delay", options->delay_ns, 1000000000, "time between screens (default: 500ms)");
 	add_duration(parser, "--window", options->window_ns, 1000000000,
 		     "time span that a screen covers (default: 5s)");
-	add_list(parser, "--runlist", options->runlists, "Y", "show only this runlist");
+	add_list(parser, "--runlist", options->runlists, "Y", "show only this runlist")->check(number_of("a runlist"));
 	parser.add_option("--batch", options->batch, "print N screens as text and exit")
 		->type_name("N")
 		->check(in_range(1U, 0xffffffffU));

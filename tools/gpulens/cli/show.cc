@@ -3,6 +3,7 @@
 #include "gpulens/cli/commands.hpp"
 #include "gpulens/cli/options.hpp"
 #include "gpulens/cmd/show.hpp"
+#include "lib/base/nearest_word.hpp"
 #include "lib/model/isolation.hpp"
 #include "lib/source/image/proc_text.hpp"
 
@@ -26,7 +27,9 @@ void add_runlists(CLI::App &parser, CommandLine &line)
 {
 	auto id = std::make_shared<std::optional<u32>>();
 
-	parser.add_option("Y", *id, "number of the runlist to show (default: all that are not empty)")->type_name("");
+	parser.add_option("Y", *id, "number of the runlist to show (default: all that are not empty)")
+		->type_name("")
+		->check(number_of("a runlist"));
 	parser.callback([id, &line] { line.status = show_gpus(Show::Runlists, line.options, *id); });
 }
 
@@ -59,7 +62,9 @@ void add_proc(CLI::App &parser, CommandLine &line)
 		->type_name("")
 		->required()
 		->check(check_that([](const std::string &text) {
-			return is_proc_file(text) ? "" : "not a file of /proc/gpuX: " + text;
+			return is_proc_file(text)
+				       ? ""
+				       : text + " is not a file of /proc/gpuX" + suggestion_of(text, proc_files());
 		}));
 	parser.callback([name, &line] { line.status = show_proc(*name, line.options); });
 }

@@ -2,31 +2,13 @@
 // Suggests commands and options, and replaces texts of the parser's library.
 #include "gpulens/cli/usage.hpp"
 
-#include <algorithm>
+#include "lib/base/nearest_word.hpp"
+
 #include <fmt/format.h>
 
 namespace tool {
 
 namespace {
-
-// Damerau-Levenshtein distance with adjacent swaps.
-size_t distance_of(const std::string &a, const std::string &b)
-{
-	std::vector<std::vector<size_t>> d(a.size() + 1, std::vector<size_t>(b.size() + 1));
-
-	for (size_t i = 0; i <= a.size(); i++)
-		for (size_t j = 0; j <= b.size(); j++) {
-			if (!i || !j) {
-				d[i][j] = i + j;
-				continue;
-			}
-			d[i][j] =
-				std::min({d[i - 1][j] + 1, d[i][j - 1] + 1, d[i - 1][j - 1] + (a[i - 1] != b[j - 1])});
-			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-				d[i][j] = std::min(d[i][j], d[i - 2][j - 2] + 1);
-		}
-	return d[a.size()][b.size()];
-}
 
 std::vector<std::string> option_names(const CLI::App &app)
 {
@@ -62,44 +44,31 @@ std::string explain_unexpected(const CLI::App &app, const CLI::App *command, con
 	} else {
 		return fmt::format("{}: unexpected argument {}", command->get_name(), word);
 	}
-	std::string meant = nearest_word(word, candidates);
-	return what + (meant.empty() ? "" : fmt::format("; did you mean {}?", meant));
+	return what + suggestion_of(word, candidates);
 }
 
-// "Could not convert: Y = x" of CLI11.
-std::string explain_conversion(const std::string &text)
+// Replaces texts of CLI11: "Could not convert: Y = x" and "--proc: 1 required DIR missing".
+std::string explain_value(const std::string &text)
 {
-	const std::string begin = "Could not convert: ";
-	size_t equals = text.find(" = ");
+	const std::string begin = "Could not convert: ", needed = ": 1 required ", end = " missing";
+	size_t equals = text.find(" = "), at = text.find(needed);
 
-	if (text.compare(0, begin.size(), begin) || equals == text.npos)
-		return text;
-	return fmt::format("{}: {} is not a number in its range", text.substr(begin.size(), equals - begin.size()),
-			   text.substr(equals + 3));
+	if (text.starts_with(begin) && equals != text.npos)
+		return fmt::format("{}: {} is not a number, or out of range",
+				   text.substr(begin.size(), equals - begin.size()), text.substr(equals + 3));
+	if (at != text.npos && text.ends_with(end))
+		return fmt::format("{}: {} is missing", text.substr(0, at),
+				   text.substr(at + needed.size(), text.size() - end.size() - at - needed.size()));
+	return text;
+}
+
+// Returns whether the text begins with an option of all commands, which only the help of the program describes.
+bool is_about_common_option(const CLI::App &app, const std::string &text)
+{
+	return text.starts_with("-") && app.get_option_no_throw(text.substr(0, text.find_first_of(": ")));
 }
 
 } // namespace
-
-std::string nearest_word(const std::string &word, const std::vector<std::string> &candidates)
-{
-	std::string nearest, longer;
-	size_t least = word.size() / 3 + 1, longer_ones = 0;
-
-	for (const std::string &candidate : candidates) {
-		if (candidate.compare(0, word.size(), word) == 0 && word.size() > 1) {
-			longer = candidate;
-			longer_ones++;
-		}
-		size_t distance = distance_of(word, candidate);
-		if (distance < least) {
-			least = distance;
-			nearest = candidate;
-		} else if (distance == least) {
-			nearest.clear();
-		}
-	}
-	return longer_ones == 1 ? longer : nearest;
-}
 
 std::string explain_usage(const CLI::App &app, const CLI::ParseError &error)
 {
@@ -107,10 +76,10 @@ std::string explain_usage(const CLI::App &app, const CLI::ParseError &error)
 	const CLI::App *command = commands.empty() ? nullptr : commands.front();
 	std::vector<std::string> unexpected = app.remaining(true);
 	std::erase(unexpected, "--"); // which the parser keeps
-	std::string text = unexpected.empty() ? explain_conversion(error.what())
-					      : explain_unexpected(app, command, unexpected.front());
+	std::string text =
+		unexpected.empty() ? explain_value(error.what()) : explain_unexpected(app, command, unexpected.front());
 
-	if (!command || unexpected.empty())
+	if (!command || is_about_common_option(app, text))
 		return text + "\ngpulens --help lists commands and options.";
 	return fmt::format("{}\ngpulens {} --help lists its options.", text, command->get_name());
 }

@@ -15,6 +15,8 @@
 #include <algorithm>
 #include <cstdio>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <set>
 
 namespace tool {
 
@@ -41,6 +43,19 @@ bool concerns_runlist(const Subject &item, u32 id)
 	case Part::Channel: return item.id == id;
 	default: return false;
 	}
+}
+
+// Describes which runlists there are, for one that does not exist; empty if that is unknown.
+std::string describe_runlists(const Gpu &gpu)
+{
+	std::set<u32> ids;
+
+	for (const Runlist &rl : gpu.runlists)
+		ids.insert(rl.id);
+	for (const Engine &e : gpu.engines)
+		if (e.runlist != LENS_NONE)
+			ids.insert(static_cast<u32>(e.runlist));
+	return ids.empty() ? "" : fmt::format("it does not exist; there are {}", fmt::join(ids, ", "));
 }
 
 // Returns the failures that affect this command.
@@ -73,7 +88,7 @@ std::vector<Failure> failures_of(Show command, const Gpu &gpu, std::optional<u32
 			if (concerns_runlist(f.item, *id))
 				list.push_back(f);
 		if (list.empty() && !gpu.runlist(*id))
-			list.push_back({{Part::Runlist, *id}, -ENOENT, {}});
+			list.push_back({{Part::Runlist, *id}, -ENOENT, {}, describe_runlists(gpu)});
 		return list;
 	case Show::Channels:
 		list = gpu.runlist_failures;

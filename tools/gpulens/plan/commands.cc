@@ -28,9 +28,18 @@ std::optional<Gpu> read_gpu(const Options &options, const PlanOptions &plan_opti
 {
 	if (plan_options.tpcs)
 		return std::nullopt;
-	std::vector<Gpu> gpus = load_gpus(options.sources);
+	std::vector<Gpu> gpus;
+	try {
+		gpus = load_gpus(options.sources);
+	} catch (const Error &e) {
+		if (!options.sources.files.empty())
+			throw;
+		throw Error(e.code, fmt::format("{}\nWithout a GPU, gpulens plan {} --tpcs N plans sizes.", e.what(),
+						plan_options.file));
+	}
 	if (gpus.size() != 1)
-		throw Error(Error::Source, "a plan needs exactly one GPU: use -g X, or -i once");
+		throw Error(Error::Source,
+			    "a plan needs exactly one GPU: use -g X, -i FILE once, or --tpcs N without a GPU");
 	// TPCs of a plan are given to programs by masks, which number them by %smid. --source module leaves that out.
 	if (!options.sources.source && options.sources.files.empty() && gpus[0].sms.empty())
 		add_driver_sms(gpus[0]);

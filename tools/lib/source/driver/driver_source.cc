@@ -28,7 +28,7 @@ namespace {
 // Of samples: each wakes a thread up, as each sample does.
 constexpr std::chrono::milliseconds PIECE{10}, LONG_PIECE{50};
 constexpr u32 LONG_PERIOD_US = 10000;
-constexpr const char *NOT_AVAILABLE = "not available from this source";
+constexpr const char *NO_RUNLISTS = "NVIDIA's driver does not report them, the module of gpulens does: --source module";
 
 struct KnownEngine {
 	u32 nv2080; // NV2080_ENGINE_TYPE_*
@@ -74,7 +74,7 @@ public:
 		read_channels();
 		read_classes();
 		read_processes();
-		gpu_.runlist_failures.push_back({Part::Runlists, -EOPNOTSUPP, {}, NOT_AVAILABLE});
+		gpu_.runlist_failures.push_back({Part::Runlists, -EOPNOTSUPP, {}, NO_RUNLISTS});
 		return std::move(gpu_);
 	}
 
@@ -478,7 +478,7 @@ Gpu DriverSource::snapshot(unsigned number) const
 	try {
 		if (!watched)
 			watched = std::make_unique<Watched>(number);
-		return watched->read();
+		return watched->read(std::chrono::seconds(watched_.size() > 2 ? 10 : 5));
 	} catch (const Error &) {
 		watched.reset(); // the driver may have been loaded again
 		throw;

@@ -6,6 +6,8 @@
 
 #include <cerrno>
 #include <charconv>
+#include <fmt/format.h>
+#include <iterator>
 #include <new>
 #include <optional>
 
@@ -81,6 +83,12 @@ const UnsupportedFile UNSUPPORTED[] = {
 	{"cta_preempt_channel", WRITES},
 	{"cil_preempt_channel", WRITES},
 };
+
+// Parts of the names that have a number between them.
+const struct Numbered {
+	const char *before, *after;
+} NUMBERED[] = {{"runlist", ""},        {"gpc", "_tpc_mask"}, {"lce_for_pce", ""}, {"shared_lce_for_grce", ""},
+		{"CWD_GPC_TPC_ID", ""}, {"CWD_SM_ID", ""}};
 
 const char *why_unsupported(const std::string &name)
 {
@@ -232,14 +240,26 @@ void Files::show(const std::string &name)
 
 } // namespace
 
+std::vector<std::string> proc_files()
+{
+	std::vector<std::string> names(std::begin(SUPPORTED), std::end(SUPPORTED));
+
+	for (const UnsupportedFile &file : UNSUPPORTED)
+		names.emplace_back(file.name);
+	for (const Numbered &file : NUMBERED)
+		names.push_back(fmt::format("{}0{}", file.before, file.after));
+	return names;
+}
+
 bool is_proc_file(const std::string &name)
 {
 	for (const char *supported : SUPPORTED)
 		if (name == supported)
 			return true;
-	return why_unsupported(name) || number_in(name, "runlist") || number_in(name, "gpc", "_tpc_mask") ||
-	       number_in(name, "lce_for_pce") || number_in(name, "shared_lce_for_grce") ||
-	       number_in(name, "CWD_GPC_TPC_ID") || number_in(name, "CWD_SM_ID");
+	for (const Numbered &file : NUMBERED)
+		if (number_in(name, file.before, file.after))
+			return true;
+	return why_unsupported(name);
 }
 
 ProcText proc_text(Decoder &d, const std::string &name)
