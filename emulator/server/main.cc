@@ -5,6 +5,7 @@
 #include "server/control_socket.hpp"
 #include "server/mpqemu.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -24,22 +25,28 @@ const char USAGE[] =
 	"  --sysmem guest physical range that is set aside for this GPU, and the bus address it sees there (default: "
 	"BASE)\n"
 	"  --execute  channels execute their pushbuffers; without it, they are busy as a scenario says\n"
-	"  --irq N  stream socket that gets a byte when the GPU raises its interrupt\n";
+	"  --irq N  stream socket that gets bytes while the GPU raises its interrupt\n";
+
+const uint64_t REPEAT_NS = 5'000'000; // this project's choice
 
 // QEMU's proxy cannot raise an interrupt without KVM. Another device on the same line does, when a byte reaches it;
-// then the guest calls every handler of that line. Returns whether the interrupt is raised.
-bool send_interrupt(const emu::EmulatedGpu &gpu, int irq, bool before)
+// then the guest calls every handler of that line. It is a level, but that device raises no interrupt for a byte while
+// earlier ones were not read, so that bytes are repeated. Returns when the next one is due; NEVER while none is raised.
+uint64_t send_interrupt(const emu::EmulatedGpu &gpu, int irq, uint64_t due)
 {
-	bool raised = gpu.interrupt_raised();
-	if (raised && !before)
-		(void)!send(irq, "!", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
-	return raised;
+	if (!gpu.interrupt_raised())
+		return emu::NEVER;
+	uint64_t now = gpu.now();
+	if (due != emu::NEVER && now < due)
+		return due;
+	(void)!send(irq, "!", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+	return now + REPEAT_NS;
 }
 
-// How long nothing happens by itself; null: for ever.
-const timespec *time_left(const emu::EmulatedGpu &gpu, timespec &left)
+// How long nothing happens by itself, until due at most; null: for ever.
+const timespec *time_left(const emu::EmulatedGpu &gpu, uint64_t due, timespec &left)
 {
-	uint64_t next = gpu.next_event(), now = gpu.now(), ns = next > now ? next - now : 0;
+	uint64_t next = std::min(gpu.next_event(), due), now = gpu.now(), ns = next > now ? next - now : 0;
 	if (next == emu::NEVER || !gpu.is_real_time())
 		return nullptr;
 	left = {time_t(ns / 1'000'000'000), long(ns % 1'000'000'000)};
@@ -57,15 +64,16 @@ int run_server(emu::EmulatedGpu &gpu, int fd, const std::string &control_path, s
 		control.emplace(gpu, control_path);
 
 	std::vector<pollfd> fds;
-	bool raised = false;
+	uint64_t interrupt_due = emu::NEVER;
 	for (;;) {
 		fds.assign(1, {fd, POLLIN, 0});
 		if (control)
 			control->add_to(fds);
 		if (irq >= 0)
-			raised = send_interrupt(gpu, irq, raised);
+			interrupt_due = send_interrupt(gpu, irq, interrupt_due);
 		timespec left{};
-		if (ppoll(fds.data(), fds.size(), irq >= 0 ? time_left(gpu, left) : nullptr, nullptr) < 0) {
+		const timespec *wait = irq >= 0 ? time_left(gpu, interrupt_due, left) : nullptr;
+		if (ppoll(fds.data(), fds.size(), wait, nullptr) < 0) {
 			if (errno == EINTR)
 				continue;
 			std::perror("gpulens-emulator: poll");
