@@ -6,11 +6,12 @@ import json
 import pathlib
 import subprocess
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Optional
 
 from . import initramfs, paths, vbios
 from .guest import Gpu
 
+KERNEL = "6.1."  # whose nouveau was tried
 FOLDER = "/modules/nouveau"  # in the guest
 ROM = "vbios.rom"
 # Without a display, and without units that want firmware that only NVIDIA signs.
@@ -24,6 +25,13 @@ BUILT_IN_FIRMWARE = ("kepler", "maxwell1")
 # Features of the processors that such a guest goes without: the kernel clears nouveau's buffers in GPU memory byte by
 # byte where the processor is fast at that, and each store is a message to the emulator.
 WITHOUT = ("erms",)
+
+
+def find_obstacle() -> Optional[str]:
+    """The reason why nouveau was not tried with the guest's kernel, or None."""
+    if paths.kernel_version().startswith(KERNEL):
+        return None
+    return f"nouveau was tried with kernel {KERNEL}x, and the guest's is {paths.kernel_version()}"
 
 
 def fetch_modules() -> list[pathlib.Path]:

@@ -12,10 +12,11 @@ import pytest
 from lib import nouveau, paths
 from lib.guest import Gpu, Guest, pci_address
 
-KERNEL = "6.1."  # whose nouveau's messages are known
 LOAD_LIMIT = 60  # seconds for all GPUs: the load of one may take 20
+UNLOAD_LIMIT = 10  # seconds; nouveau waits 15 for a channel that does not do its work
 # Registers that it touches and that are not modelled: VGA index and data ports of a display.
 ABSENT = ["0x6013d4", "0x6013d5"]
+COPIES = 4  # the runlist of COPY0 on Kepler and GM107: engine/fifo/gk104.c, profiles
 LEFT_OUT = re.compile("firmware: |enabling device|acr: firmware unavailable")
 
 
@@ -29,6 +30,11 @@ class Card(NamedTuple):
     bytes: int
     built_in: bool = False
 
+    def list_channels(self) -> dict[int, int]:
+        """The channels that nouveau has for itself, by runlist: for copies, and up to GM107 one for graphics on runlist
+        0. From Pascal on a channel is in a TSG (engine/fifo)."""
+        return {0: 0, COPIES: 1} if self.built_in else {0: 0}
+
     def expect_log(self) -> list[str]:
         """All that nouveau says of the GPU when it starts it, in order, without firmware that it asks for and goes
         without, and the kernel's own lines. The one error follows from gr=0: there is no channel for graphics."""
@@ -39,6 +45,15 @@ class Card(NamedTuple):
         lines += [f"DRM: BIT table '{name}' not found" for name in "ADLT"] + ["DRM: DCB version 4.0"]
         lines += [] if self.built_in else ["DRM: failed to create kernel channel, -22"]
         return lines + ["DRM: MM: using COPY for buffer copies"]
+
+
+# nouveau places nothing in the first 256 KiB and the last 1 MiB of a GPU's memory (subdev/fb/ramgf100.c).
+FROM_PASCAL = (Card(0, "gp106", "NVIDIA GP106 (136000a1)", "fb: 3072 MiB GDDR5", 3072 << 20),
+               Card(1, "tu102", "NVIDIA TU102 (162000a1)", "fb: 11264 MiB GDDR5", 11264 << 20),
+               Card(2, "gv100", "NVIDIA GV100 (140000a1)", "fb: 12288 MiB GDDR5", 12288 << 20))
+UP_TO_GM107 = (Card(0, "gk104", "NVIDIA GK104 (0e4000a1)", "fb: 2048 MiB DDR3", 2048 << 20, built_in=True),
+               Card(1, "gk110", "NVIDIA GK110 (0f0000a1)", "fb: 6144 MiB DDR3", 6144 << 20, built_in=True),
+               Card(2, "gm107", "NVIDIA GM107 (117000a1)", "fb: 2048 MiB DDR3", 2048 << 20, built_in=True))
 
 
 def read_log(guest: Guest, card: Card) -> list[str]:
@@ -66,11 +81,46 @@ def count_work(guest: Guest, card: Card) -> Mapping[str, Any]:
     return dict(guest.emu[card.index].cmd({"cmd": "work"}))
 
 
+def check_shown(guest: Guest, card: Card) -> None:
+    """gpulens shows the channels that nouveau has for itself, enabled and bound."""
+    for runlist, channel in card.list_channels().items():
+        text = guest.read(f"/proc/gpu{card.index}/runlist{runlist}")
+        assert f", entries {1 if card.built_in else 2}, pending 0\n" in text
+        assert re.findall(r"Channel Info (\d+)", text) == [str(channel)]
+        assert "| Enabled:           1|" in text and "| Bound:             1|" in text
+
+
+def check_none_shown(guest: Guest, card: Card) -> None:
+    """The runlists on which nouveau had them are empty."""
+    for runlist in card.list_channels():
+        assert guest.read(f"/proc/gpu{card.index}/runlist{runlist}").endswith(", entries 0, pending 0\n! empty\n")
+
+
+def list_files(guest: Guest) -> list[str]:
+    """The files of all GPUs, without those of what a chip lacks, and samples, which has no end."""
+    found = guest.check("find /proc/gpu[0-9]/ -type f -perm -400 ! -name samples").split()
+    said = guest.run(f"for name in {' '.join(found)}; do tryop read $name; done", timeout=60)[1].splitlines()
+    return [name for name, result in zip(found, said) if result != "read EOPNOTSUPP"]
+
+
+def restore_drivers(guest: Guest, cards: Sequence[Card]) -> None:
+    """Has nouveau drive all these GPUs, and gpulens not be loaded, whatever a test left behind."""
+    loaded = re.findall(r"^(\w+) ", guest.read("/proc/modules"), re.M)
+    if "gpulens" in loaded:
+        guest.unload()
+    if guest.run("ls -d /sys/bus/pci/drivers/nouveau/0000:*")[1].count("\n") != len(cards):
+        if "nouveau" in loaded:
+            guest.check("rmmod nouveau", timeout=30)
+        guest.check("echo 1 >/sys/bus/pci/rescan")
+        load_nouveau(guest)
+
+
 def make_guest(cards: Sequence[Card], required: bool, limit: float, append: str = "") -> Guest:
     """A guest with these GPUs, nouveau in it but not loaded. Skips the test where nouveau cannot be had, or fails it
     if it is required."""
-    if not paths.kernel_version().startswith(KERNEL):
-        pytest.skip(f"the messages of nouveau are known for kernel {KERNEL}x, this is {paths.kernel_version()}")
+    obstacle = nouveau.find_obstacle()
+    if obstacle is not None:
+        pytest.skip(obstacle)
     gpus = [Gpu(card.profile) for card in cards]
     try:
         archive = nouveau.make_archive(gpus)
