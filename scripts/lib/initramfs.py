@@ -125,23 +125,23 @@ def without_debugging_data(path: pathlib.Path) -> bytes:
     return stripped.read_bytes()
 
 
+def build_program(source: pathlib.Path) -> pathlib.Path:
+    """Compiles a program of the guest, linked statically. Quick when up to date."""
+    binary = paths.BUILD / "guest" / "bin" / source.stem
+    if not binary.exists() or binary.stat().st_mtime < source.stat().st_mtime:
+        binary.parent.mkdir(parents=True, exist_ok=True)
+        part = binary.with_suffix(f".{os.getpid()}")  # another process may do the same
+        subprocess.run(["gcc", "-O2", "-Wall", "-Wextra", "-Werror", "-static", "-o", str(part), str(source),
+                        "-lpthread"], check=True)
+        part.rename(binary)
+    return binary
+
+
 def build_helpers() -> list[pathlib.Path]:
-    """Compiles the programs of the guest, linked statically: the agent and the selftests' helpers. Quick when up to
-    date."""
-    out = paths.BUILD / "guest" / "bin"
-    out.mkdir(parents=True, exist_ok=True)
-    sources = [paths.ROOT / "scripts" / "guest" / "agent.c",
-               *sorted((paths.ROOT / "tests" / "selftests" / "helpers").glob("*.c"))]
-    built = []
-    for source in sources:
-        binary = out / source.stem
-        if not binary.exists() or binary.stat().st_mtime < source.stat().st_mtime:
-            part = binary.with_suffix(f".{os.getpid()}")  # another process may do the same
-            subprocess.run(["gcc", "-O2", "-Wall", "-Wextra", "-Werror", "-static", "-o", str(part), str(source),
-                            "-lpthread"], check=True)
-            part.rename(binary)
-        built.append(binary)
-    return built
+    """Compiles the programs of every guest: the agent and the selftests' helpers."""
+    return [build_program(source) for source in (
+        paths.ROOT / "scripts" / "guest" / "agent.c",
+        *sorted((paths.ROOT / "tests" / "selftests" / "helpers").glob("*.c")))]
 
 
 def find_libraries(program: pathlib.Path) -> dict[str, pathlib.Path]:

@@ -19,6 +19,7 @@ WITHOUT_UNITS = ("disp", "sec2", "nvdec", "nvenc")
 MEMORY = 1024  # MiB of a guest in which it is loaded
 START = "/bin/load-nouveau"
 READ_LINES = "/bin/read-interrupt-ports"  # START calls it
+COPIES = "/bin/copies"  # scripts/guest/copies.c
 FAMILIES = ("kepler", "maxwell1", "pascal", "volta", "turing")  # of the emulator's profiles
 # Whose firmware for the graphics engine is a part of nouveau. With that engine, programs may have channels.
 BUILT_IN_FIRMWARE = ("kepler", "maxwell1")
@@ -74,8 +75,9 @@ def _make_options(gpus: Sequence[Gpu]) -> str:
 
 
 def make_archive(gpus: Sequence[Gpu], options: str = "") -> bytes:
-    """What a guest with these GPUs needs, as an archive that the kernel unpacks over the guest's own. options: more
-    parameters of the module. All GPUs get one ROM, with the PCI ids of the first, which nouveau does not look at."""
+    """What a guest with these GPUs needs, as an archive that the kernel unpacks over the guest's own, and the program
+    that copies. options: more parameters of the module. All GPUs get one ROM, with the PCI ids of the first, which
+    nouveau does not look at."""
     check_gpus(gpus)
     cpio = initramfs.Cpio()
     found = fetch_modules()
@@ -83,6 +85,7 @@ def make_archive(gpus: Sequence[Gpu], options: str = "") -> bytes:
         cpio.file(f"{FOLDER[1:]}/{path.name.split('.')[0]}.ko", initramfs.module_content(path))
     names = [path.name.split(".")[0] for path in found[:-1]]
     cpio.file(f"lib/firmware/{ROM}", vbios.build_rom(_read_profile(gpus[0])))
+    cpio.file(COPIES[1:], initramfs.build_program(paths.ROOT / "scripts" / "guest" / "copies.c").read_bytes(), 0o755)
     cpio.file(READ_LINES[1:], (b"#!/bin/sh\n# Reads the ports that raise the GPUs' interrupts.\n"
                                b"for port in /sys/class/virtio-ports/*; do\n"
                                b"\tif grep -q '^gpulens.irq' $port/name && [ ! -e /tmp/${port##*/} ]; then\n"

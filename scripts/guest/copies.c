@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * For tests/vm/test_nouveau_programs.py, which compiles it and runs it in the guest: a program with a channel of its own
- * on nouveau's user interface. In each round a copy engine copies a pattern from system memory to video memory and
- * back to other system memory; then Host releases a semaphore, for which the program waits. A round's pattern depends
- * on the round, and the sum on all that came back.
+ * A program with a channel of its own on nouveau's user interface, for guests with nouveau (scripts/lib/nouveau.py). In
+ * each round a copy engine copies a pattern from system memory to video memory, where the program reads some words of it
+ * through BAR1. Then the program wants that buffer in system memory: nouveau moves it there with a channel of its own,
+ * and the copy engine copies it to a last buffer. After each copy Host releases a semaphore, for which the program waits.
+ * A round's pattern depends on the round, and the sum on all that was read and came back.
  *
  *     copies DEVICE ROUNDS MILLISECONDS      milliseconds to sleep after each round
  *
@@ -12,6 +13,7 @@
  * Structures and numbers: Linux include/uapi/drm/nouveau_drm.h, and those that are not in it any more drivers/gpu/drm/
  * nouveau/nouveau_abi16.h. Methods: open-gpu-doc classes/host/cla06f.h, classes/dma-copy/cla0b5.h.
  */
+#include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -23,6 +25,8 @@
 enum { DOMAIN_VRAM = 2, DOMAIN_GART = 4, DOMAIN_MAPPABLE = 8 };
 enum { ENGINE_COPY = 0x30, COPY_CLASS = 0xa0b5, COPY_SUBCHANNEL = 4 };
 enum { LINE = 4096, LINES = 16, WORDS = LINE * LINES / 4 };
+enum { THROUGH_BAR1 = 16 }; // words of a round
+enum { PREP_WRITE = 4 };
 
 struct channel_alloc {
 	uint32_t fb_handle, engine;
@@ -60,12 +64,17 @@ struct pushbuf {
 	uint64_t vram_available, gart_available;
 };
 
+struct cpu_prep {
+	uint32_t handle, flags;
+};
+
 #define CHANNEL_ALLOC _IOWR('d', 0x42, struct channel_alloc)
 #define GEM_NEW _IOWR('d', 0x80, struct gem_new)
 #define GEM_PUSHBUF _IOWR('d', 0x81, struct pushbuf)
+#define GEM_CPU_PREP _IOW('d', 0x82, struct cpu_prep)
 
 struct buffer {
-	uint32_t handle, domain;
+	uint32_t handle, domain; // where the next work wants it
 	uint64_t address; // of the GPU
 	volatile uint32_t *words;
 };
@@ -76,22 +85,24 @@ static void end_with(const char *what)
 	exit(1);
 }
 
-static struct buffer make_buffer(int device, uint32_t domain, uint32_t bytes)
+// domains: those in which it may be; it begins in video memory, if that is one of them.
+static struct buffer make_buffer(int device, uint32_t domains)
 {
-	struct gem_new gem = {.domain = domain | DOMAIN_MAPPABLE, .size = bytes, .align = LINE};
+	const uint32_t bytes = LINE * LINES;
+	struct gem_new gem = {.domain = domains | DOMAIN_MAPPABLE, .size = bytes, .align = LINE};
 
 	if (ioctl(device, GEM_NEW, &gem))
 		end_with("GEM_NEW");
-	struct buffer b = {.handle = gem.handle, .domain = domain, .address = gem.offset};
+	void *mapped = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, device, (off_t)gem.map_handle);
 
-	if (domain == DOMAIN_GART) {
-		void *mapped = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, device, (off_t)gem.map_handle);
-
-		if (mapped == MAP_FAILED)
-			end_with("mmap");
-		b.words = mapped;
-	}
-	return b;
+	if (mapped == MAP_FAILED)
+		end_with("mmap");
+	return (struct buffer){
+		.handle = gem.handle,
+		.domain = domains & DOMAIN_VRAM ? DOMAIN_VRAM : DOMAIN_GART,
+		.address = gem.offset,
+		.words = mapped,
+	};
 }
 
 // A header with incrementing methods.
@@ -156,6 +167,34 @@ static void submit_words(int device, int channel, const struct buffer *buffers, 
 		end_with("GEM_PUSHBUF");
 }
 
+enum { PUSH, SOURCE, MIDDLE, TARGET, SEMAPHORE, BUFFERS };
+
+// Waits for the semaphore, and then until nouveau knows that the work is done: its own channel would otherwise wait for
+// this one before it moves a buffer.
+static void copy_and_wait(int device, int channel, const struct buffer *buffers, unsigned from, unsigned into,
+			  uint32_t payload)
+{
+	volatile uint32_t *to = buffers[PUSH].words;
+	struct cpu_prep prep = {.handle = buffers[MIDDLE].handle, .flags = PREP_WRITE};
+	unsigned n = 0;
+
+	to[n++] = make_header(COPY_SUBCHANNEL, 0, 1); // SET_OBJECT
+	to[n++] = COPY_CLASS;
+	n += put_copy(to + n, &buffers[from], &buffers[into]);
+	n += put_semaphore(to + n, &buffers[SEMAPHORE], payload);
+	submit_words(device, channel, buffers, BUFFERS, n);
+	while (buffers[SEMAPHORE].words[0] != payload)
+		usleep(1000);
+	while (ioctl(device, GEM_CPU_PREP, &prep))
+		if (errno != EBUSY && errno != EINTR) // EBUSY: after 30 s
+			end_with("GEM_CPU_PREP");
+}
+
+static uint32_t add_word(uint32_t sum, uint32_t word) // FNV-1a
+{
+	return (sum ^ word) * 16777619u;
+}
+
 int main(int argc, char **argv)
 {
 	if (argc != 4)
@@ -172,30 +211,24 @@ int main(int argc, char **argv)
 		end_with("CHANNEL_ALLOC");
 	printf("channel %d\n", made.channel);
 	fflush(stdout);
-	enum { PUSH, SOURCE, MIDDLE, TARGET, SEMAPHORE, BUFFERS };
 	struct buffer buffers[BUFFERS];
 
 	for (unsigned i = 0; i < BUFFERS; i++)
-		buffers[i] = make_buffer(device, i == MIDDLE ? DOMAIN_VRAM : DOMAIN_GART, LINE * LINES);
+		buffers[i] = make_buffer(device, i == MIDDLE ? DOMAIN_VRAM | DOMAIN_GART : DOMAIN_GART);
 	buffers[SEMAPHORE].words[0] = 0;
 	for (uint32_t round = 1; round <= rounds; round++) {
 		for (uint32_t i = 0; i < WORDS; i++) {
 			buffers[SOURCE].words[i] = (i + 1) * 2654435761u ^ round << 16;
 			buffers[TARGET].words[i] = 0;
 		}
-		volatile uint32_t *to = buffers[PUSH].words;
-		unsigned n = 0;
-
-		to[n++] = make_header(COPY_SUBCHANNEL, 0, 1); // SET_OBJECT
-		to[n++] = COPY_CLASS;
-		n += put_copy(to + n, &buffers[SOURCE], &buffers[MIDDLE]);
-		n += put_copy(to + n, &buffers[MIDDLE], &buffers[TARGET]);
-		n += put_semaphore(to + n, &buffers[SEMAPHORE], round);
-		submit_words(device, made.channel, buffers, BUFFERS, n);
-		while (buffers[SEMAPHORE].words[0] != round)
-			usleep(1000);
-		for (uint32_t i = 0; i < WORDS; i++) // FNV-1a of the words
-			sum = (sum ^ buffers[TARGET].words[i]) * 16777619u;
+		buffers[MIDDLE].domain = DOMAIN_VRAM;
+		copy_and_wait(device, made.channel, buffers, SOURCE, MIDDLE, 2 * round - 1);
+		for (uint32_t i = 0; i < WORDS; i += WORDS / THROUGH_BAR1)
+			sum = add_word(sum, buffers[MIDDLE].words[i]);
+		buffers[MIDDLE].domain = DOMAIN_GART;
+		copy_and_wait(device, made.channel, buffers, MIDDLE, TARGET, 2 * round);
+		for (uint32_t i = 0; i < WORDS; i++)
+			sum = add_word(sum, buffers[TARGET].words[i]);
 		printf("round %u\n", round);
 		fflush(stdout);
 		usleep(pause_us);
