@@ -62,7 +62,7 @@ guest-parts: module module-copy ## what runs inside a guest: the test modules an
 	scripts/build-kmod-tests
 	scripts/fetch-kernel
 
-demo: ## boot four emulated GPUs and show what the module shows
+demo: ## boot four emulated GPUs and show what the module shows, and one that programs use through nouveau
 	@$(MAKE) module emulator >build/demo-build.log 2>&1 || { cat build/demo-build.log; exit 1; }
 	scripts/fetch-kernel
 	scripts/vm demo

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The demo: one virtual machine with a GPU of each chip, the module loaded, and a short tour of what it shows. Every
-command is shown as a user types it and really run in the guest; a step that does not do what it says ends the demo.
-Only these effects are checked here; tests/vm compares the contents with literal values."""
+"""The demo: one virtual machine with a GPU of each chip, the module loaded, and a short tour of what it shows; then
+another one, in which the kernel's driver nouveau has a GPU and programs use it. Every command is shown as a user types
+it and really run in the guest; a step that does not do what it says ends the demo. Only these effects are checked here;
+tests/vm compares the contents with literal values."""
 
 import io
 import re
@@ -9,10 +10,16 @@ import sys
 import textwrap
 import time
 
+from . import nouveau, paths
 from .chips import Chip, chips_of
 from .guest import Gpu, Guest
 
 RUNLIST_LINES = 34  # a TSG and a channel; the rest is counted
+COMMAND_LIMIT = 60  # seconds; nouveau is loaded in a dozen
+PROGRAMS = ("camera", "planner")  # names under which scripts/guest/copies.c runs
+ROUNDS, PAUSE = 40, 150  # of each: copies there and back, milliseconds after each
+SUM = "sum 0xd6de6d45"  # worked out in Python from the description of the pattern in copies.c
+COPIES = 4  # the runlist of GK104's first copy engine, on which nouveau puts the programs' channels
 
 
 class Failed(Exception):
@@ -50,7 +57,7 @@ class Tour:
     def show(self, command: str, lines: int = 0, columns: bool = False) -> str:
         """Runs a command in the guest and prints it with its output, at most so many lines."""
         print(f"# {command}")
-        status, output = self.guest.run(command)
+        status, output = self.guest.run(command, timeout=COMMAND_LIMIT)
         shown = output.rstrip("\n").splitlines()
         rest = len(shown) - lines if lines and len(shown) > lines else 0
         if rest:
@@ -153,8 +160,80 @@ class Tour:
         self.expect("GRCE0" in text, "copy_topology shows no GRCE0")
 
 
+class Programs(Tour):
+    """What two programs do on a GK104 that nouveau drives: both copy, one is stopped and let go."""
+
+    def start(self) -> dict[str, int]:
+        """Starts them; returns their channels."""
+        self.guest.check(f"for name in {' '.join(PROGRAMS)}; do ln -s {nouveau.COPIES} /bin/$name; done")
+        for name in PROGRAMS:
+            command = f"{name} /dev/dri/renderD128 {ROUNDS} {PAUSE}"
+            print(f"# {command} >/tmp/{name} &")
+            self.guest.check(f"{command} </dev/null >/tmp/{name} 2>&1 &")
+        for name in PROGRAMS:
+            self.guest.check(f"until grep -q round /tmp/{name}; do sleep 0.1; done")
+        print_text("nouveau's own list of who has the GPU open, and the channel that it gave to each, as the program "
+                   "prints it.")
+        text = self.show("cut -c1-26 /sys/kernel/debug/dri/0/clients")
+        for name in PROGRAMS:
+            self.expect(name in text, f"{name} does not have the GPU open")
+        text = self.show(f"cd /tmp; grep channel {' '.join(PROGRAMS)}")
+        return {name: int(number) for name, number in re.findall(r"^(\w+):channel (\d+)$", text, re.M)}
+
+    def last_lines(self) -> dict[str, str]:
+        """Shows the last line of each program."""
+        text = self.show(f"cd /tmp; for name in {' '.join(PROGRAMS)}; do echo $name: $(tail -n 1 $name); done")
+        return dict(line.split(": ") for line in text.splitlines())
+
+    def visit_programs(self) -> None:
+        """All steps."""
+        channels = self.start()
+        runlist = f"/proc/gpu0/runlist{COPIES}"
+        print_text("The runlist that nouveau wrote, as gpulens reads it: the two channels, and channel 1, with which "
+                   "nouveau itself moves buffers.")
+        text = self.show(f"grep -E 'Channel Info|Enabled:' {runlist}")
+        self.expect(set(re.findall(r"Info (\d+)", text)) == {"1", *map(str, channels.values())},
+                    f"{runlist} does not have the channels of the programs and of nouveau")
+        stopped, other = PROGRAMS
+        print_text(f"{stopped} is stopped: its channel is disabled. {other} goes on.")
+        self.show(f"echo {channels[stopped]} > /proc/gpu0/disable_channel")
+        time.sleep(2 * PAUSE / 1000)  # what it had begun
+        first = self.last_lines()
+        time.sleep(1)
+        second = self.last_lines()
+        self.expect(first[stopped] == second[stopped], f"{stopped} was stopped and went on")
+        self.expect(first[other] != second[other], f"{other} was not stopped and did not go on")
+        print_text(f"{stopped} is let go. Both end, and the sum of what came back from the GPU is right.")
+        self.show(f"echo {channels[stopped]} > /proc/gpu0/enable_channel")
+        for name in PROGRAMS:
+            self.guest.check(f"until grep -q sum /tmp/{name}; do sleep 0.1; done", timeout=COMMAND_LIMIT)
+        sums = self.last_lines()
+        self.expect(set(sums.values()) == {SUM}, f"the sums of both should be {SUM}")
+
+
+def show_programs() -> None:
+    """The part with nouveau, or why it is left out."""
+    print_heading("gpu0: GK104 (Kepler), which a driver uses")
+    obstacle = nouveau.find_obstacle()
+    if obstacle is None:
+        try:
+            archive = nouveau.make_archive([Gpu("gk104")])
+        except FileNotFoundError as missing:
+            obstacle = str(missing)
+    if obstacle is not None:
+        print_text(f"Left out: {obstacle}.")
+        return
+    print_text("Another virtual machine boots, with nouveau, the kernel's own driver, on an emulated GK104. Two "
+               "programs copy a pattern to the GPU and back, through channels of their own.")
+    with Guest([Gpu("gk104")], mem=nouveau.MEMORY, archive=archive, driven=True, without=nouveau.WITHOUT, limit=240,
+               modules={"gpulens": paths.module("gpulens")}) as guest:
+        tour = Programs(guest)
+        tour.show("load-nouveau && insmod /modules/gpulens.ko")
+        tour.visit_programs()
+
+
 def list_gpus() -> list[Gpu]:
-    """The emulated GPUs of the demo."""
+    """The emulated GPUs of the demo's first machine."""
     return [Gpu(chip.name, f"demo-{chip.name}") for chip in chips_of("demo")]
 
 
@@ -177,9 +256,9 @@ def run_demo() -> int:
             tour.show("ls -d /proc/gpu*")
             for gpu, chip in enumerate(chips_of("demo")):
                 tour.visit(gpu, chip)
-            print_heading("the end")
             print_text("The module leaves nothing behind.")
             tour.show("rmmod gpulens && ! ls -d /proc/gpu* 2>/dev/null && echo gone")
+        show_programs()
     except (Failed, ValueError, AssertionError) as failed:
         print(f"\ndemo: FAILED: {failed}", file=sys.stderr)
         return 1
