@@ -78,7 +78,7 @@ test-kernels: ## builds for Debian's kernels 5.10 to the newest, and runs the te
 test-debug: ## the tests under kernels with KASAN, UBSAN, lockdep, kmemleak and KCSAN, built once; over an hour
 	scripts/test-debug
 
-test-drivers: ## the kernel's own nouveau on emulated GPUs, gpulens beside it (docs/drivers.md); a quarter of an hour
+test-drivers: ## the kernel's own nouveau on emulated GPUs, gpulens beside it (docs/drivers.md); half an hour
 	scripts/test-drivers
 
 test-gpu: ## what gpulens says through NVIDIA's driver against CUDA, on a machine with a GPU and nvcc
