@@ -13,7 +13,7 @@ namespace {
 
 constexpr u64 CHANGES_PERIOD_NS = 2000000000;
 constexpr u64 LOOK_MARGIN_NS = 600000; // before and after a utilisation sample may have been taken
-constexpr u64 RECENT_NS = 5000000000, PATIENCE_NS = 30000000000;
+constexpr u64 RECENT_NS = 5000000000, PATIENCE_NS = 30000000000, REST_NS = 120000000000;
 
 } // namespace
 
@@ -28,12 +28,18 @@ void UnknownTasks::add(u64 time_ns, u32 key)
 
 bool UnknownTasks::justify_queries(u64 now_ns) const
 {
-	return seen_lately(now_ns) && now_ns <= new_ns_ + PATIENCE_NS;
+	return !tasks_.empty() && now_ns <= seen_ns_ + RECENT_NS && now_ns <= new_ns_ + PATIENCE_NS;
 }
 
-bool UnknownTasks::seen_lately(u64 now_ns) const
+void Contradictions::add(u64 time_ns)
 {
-	return !tasks_.empty() && now_ns <= seen_ns_ + RECENT_NS;
+	if (!first_ns_ || time_ns > *first_ns_ + PATIENCE_NS + REST_NS)
+		first_ns_ = time_ns;
+}
+
+bool Contradictions::justify_queries(u64 now_ns) const
+{
+	return first_ns_ && now_ns <= *first_ns_ + PATIENCE_NS;
 }
 
 OwnerFinder::OwnerFinder(Client &client, const Subdevice &gpu, u64 max_gap_ns)
@@ -67,14 +73,14 @@ void OwnerFinder::query()
 		return known == known_.end() ? 0 : known->second.pid;
 	};
 	if (std::optional<UtilClock::Offset> offset = clock_.offset(); offset && owners_.contradict(*offset, pid_of))
-		contradicted_ns_ = began;
+		contradictions_.add(began);
 }
 
 bool OwnerFinder::is_calm() const
 {
 	u64 now = now_ns();
 
-	return !unknown_.seen_lately(now) && (!contradicted_ns_ || now > contradicted_ns_ + PATIENCE_NS);
+	return !unknown_.justify_queries(now) && !contradictions_.justify_queries(now);
 }
 
 u64 OwnerFinder::next_query_ns() const

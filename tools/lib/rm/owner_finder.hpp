@@ -21,12 +21,22 @@ public:
 	void add(u64 time_ns, u32 key);
 	void remove(u32 key) { tasks_.erase(key); }
 	bool justify_queries(u64 now_ns) const;
-	// Returns whether one was there in the last 5 s.
-	bool seen_lately(u64 now_ns) const;
 
 private:
 	std::map<u32, u64> tasks_;     // when each was on the engine last
 	u64 seen_ns_ = 0, new_ns_ = 0; // when one was on the engine last, and a new one
+};
+
+// Samples of processes that are not those which are known, and whether they justify many queries: for 30 s after the first
+// one. Then for 120 s none does: where programs take turns quickly, some samples are of a neighbour, and would go on for ever.
+class Contradictions {
+public:
+	// time_ns: of CLOCK_MONOTONIC, ascending.
+	void add(u64 time_ns);
+	bool justify_queries(u64 now_ns) const;
+
+private:
+	std::optional<u64> first_ns_{}; // of those that count
 };
 
 class OwnerFinder {
@@ -45,8 +55,8 @@ public:
 	// Queries the driver's utilisation samples if that is due, which takes 1.2 to 2.6 ms. Call it in time: when samples are
 	// expected, queries must follow each other directly.
 	void query_if_due();
-	// Returns when a query is due, ns of CLOCK_MONOTONIC: every 8 s instead of 2 s if there was no unknown task lately, and
-	// for 30 s no sample was of another process than those that are known.
+	// Returns when a query is due, ns of CLOCK_MONOTONIC: every 2 s while unknown tasks or contradictions justify it, else
+	// every 8 s.
 	u64 next_query_ns() const;
 	// Returns what became known since the last call, or is no longer known because the process has ended; at most every
 	// two seconds unless now is set, which queries once more.
@@ -74,8 +84,8 @@ private:
 	UtilClock clock_;
 	std::map<u32, Known> known_; // by key
 	u64 changes_taken_ns_;       // when take_changes() looked last
-	u64 contradicted_ns_ = 0;    // when a sample was of another process than those that are known
 	UnknownTasks unknown_;
+	Contradictions contradictions_;
 };
 
 } // namespace tool::rm
