@@ -88,6 +88,7 @@ test-gpu-schedule: ## what NVIDIA's driver lets a program do to its own TSGs, on
 	scripts/test-gpu-schedule
 
 soak: module emulator guest-parts ## hostile hardware with 100,000 reads a chip family, then all coming and going; over an hour
+	cmake --build $(CMAKE_BUILD) --target limit-tests
 	scripts/soak
 
 fuzz: ## decoding of images, topology, runlists, page tables and requests, FUZZ_SECONDS (60) each
