@@ -139,8 +139,10 @@ def is_ahead(other: Run, run: Run) -> bool:
 def find_heads(runs: typing.List[Run], came: typing.Dict[Run, typing.Tuple[int, int, int]], now: int) -> None:
     """Lets kernels and copies enter their queues whose turn in their stream it is."""
     for number, run in enumerate(runs):
+        if run.release > now or run.has_ended():
+            continue
         ahead = [o for n, o in enumerate(runs) if (o.release, n) < (run.release, number) and is_ahead(o, run)]
-        if run.release > now or not all(o.has_ended() for o in ahead):
+        if not all(o.has_ended() for o in ahead):
             continue
         if run.wants_sms():
             came.setdefault(run, (now, run.release, number))
