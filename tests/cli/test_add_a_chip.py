@@ -23,10 +23,14 @@ def run_command(*words: str, cwd: pathlib.Path) -> str:
     return done.stdout
 
 
+def find_command(build: pathlib.Path, target: str) -> str:
+    """The last command of ninja for a target: the one that makes it, without those for what it waits for."""
+    return run_command("ninja", "-C", str(build), "-t", "commands", target, cwd=ROOT).splitlines()[-1]
+
+
 def link_program(target: str, tree: pathlib.Path, replaced: typing.Dict[str, str], *first: str) -> None:
-    """Links a program from this tree's objects, with some replaced by those of the copy: the last command of ninja,
-    changed."""
-    command = run_command("ninja", "-C", str(BUILD), "-t", "commands", target, cwd=ROOT).splitlines()[-1]
+    """Links a program from this tree's objects, with some replaced by those of the copy."""
+    command = find_command(BUILD, target)
     for old, new in replaced.items():
         assert old in command, (old, command)
         command = command.replace(old, new)
@@ -51,9 +55,12 @@ def fixture_added(tmp_path_factory: pytest.TempPathFactory) -> Added:
     run_command("cmake", "-S", ".", "-B", "build/cmake", "-G", "Ninja", "-DCMAKE_BUILD_TYPE=None",
                 "-DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON", *(f"-D{name}={path}" for name, path in compilers), cwd=tree)
     run_command("ninja", "-C", "build/cmake", "gpulenscore", "emulator/CMakeFiles/emumodel.dir/model/traits.cc.o",
-                "tests/support/CMakeFiles/record-image.dir/tools/record_image.cc.o", cwd=tree)
-    core = {"libgpulenscore.a": f"{tree}/build/cmake/libgpulenscore.a"}
+                cwd=tree)
     record = "tests/support/CMakeFiles/record-image.dir/tools/record_image.cc.o"
+    # Not by its target, which also makes gpulenslib: the custom command of protoc depends on it.
+    (tree / "build/cmake" / record).parent.mkdir(parents=True, exist_ok=True)
+    run_command("sh", "-c", find_command(tree / "build/cmake", record), cwd=tree / "build/cmake")
+    core = {"libgpulenscore.a": f"{tree}/build/cmake/libgpulenscore.a"}
     link_program("gpulens", tree, core)
     link_program("record-image", tree, {**core, record: f"{tree}/build/cmake/{record}"},
                  f"{tree}/build/cmake/emulator/CMakeFiles/emumodel.dir/model/traits.cc.o")
