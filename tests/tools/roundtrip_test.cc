@@ -51,14 +51,8 @@ std::string to_hex(u32 v)
 	return fmt::format("0x{:x}\n", v);
 }
 
-class RoundTrip : public testing::TestWithParam<Case> {};
-
-TEST_P(RoundTrip, TextFromTheImageEqualsTheLiveText)
+void compare_texts(Live &live, const tool::Image &image)
 {
-	Live live(GetParam().profile, GetParam().scenario);
-	if (!live.unfit.empty())
-		GTEST_SKIP() << live.unfit;
-	tool::Image image = parse_valid(live.image_text());
 	tool::Decoder d(image);
 
 	auto check = [&](const std::string &file, const std::string &expected) {
@@ -118,6 +112,69 @@ TEST_P(RoundTrip, TextFromTheImageEqualsTheLiveText)
 	}
 }
 
+void compare_tpc_map(Live &live, const tool::Image &image)
+{
+	if (!live.chip.topo().gpcs_err) // this chip's fuses are published
+		EXPECT_EQ(decode_file(image, "tpc_map").text, live.tpc_map_text());
+}
+
+void compare_written(const tool::Image &image)
+{
+	std::string text = tool::write_image(image);
+	tool::Image again = parse_valid(text);
+
+	EXPECT_EQ(tool::write_image(again), text);
+	EXPECT_EQ(again.regs.size(), image.regs.size());
+	EXPECT_EQ(again.vid.size(), image.vid.size());
+	EXPECT_EQ(again.sys.size(), image.sys.size());
+	EXPECT_EQ(tool::channels_text(tool::from_image(again, "x"), {}),
+		  tool::channels_text(tool::from_image(image, "x"), {}));
+}
+
+// The TSG on each engine, as the emulator reports it.
+void compare_engines(Live &live, const tool::Image &image)
+{
+	if (!lens_gpu_has_host(live.chip.gpu.get()))
+		return;
+	nlohmann::json state = live.chip.emu->control({{"cmd", "state"}});
+	std::map<int, std::string> phase;
+	for (const nlohmann::json &rl : state["runlists"])
+		phase[rl["id"]] = rl["phase"];
+	std::map<int, int> tsg; // on the engines of a runlist
+	for (const nlohmann::json &e : live.chip.emu->control({{"cmd", "running"}})["engines"])
+		if (!e["tsg"].is_null())
+			tsg[e["runlist"]] = e["tsg"];
+	tool::Gpu gpu = tool::from_image(image, "x");
+	ASSERT_FALSE(gpu.engines.empty());
+	for (const tool::Engine &e : gpu.engines) {
+		ASSERT_TRUE(e.now) << e.name;
+		if (e.runlist == LENS_NONE) {
+			EXPECT_EQ(e.now->text(), "-") << e.name;
+			continue;
+		}
+		EXPECT_EQ(e.now->err, 0) << e.name;
+		if (phase[e.runlist] == "valid" && tsg.contains(e.runlist)) {
+			EXPECT_EQ(e.now->text(), fmt::format("TSG {}", tsg[e.runlist])) << e.name;
+		}
+	}
+}
+
+class RoundTrip : public testing::TestWithParam<Case> {};
+
+// One test for all comparisons, because the GPU and its image take most of the time of each.
+TEST_P(RoundTrip, ImageEqualsTheLiveGpu)
+{
+	Live live(GetParam().profile, GetParam().scenario);
+	if (!live.unfit.empty())
+		GTEST_SKIP() << live.unfit;
+	tool::Image image = parse_valid(live.image_text());
+
+	compare_texts(live, image);
+	compare_tpc_map(live, image);
+	compare_written(image);
+	compare_engines(live, image);
+}
+
 // Memory that the GPU's firmware protects from the CPU is unreadable in the image, too, and both texts say so.
 TEST(Protected, ChipFromTheImageNamesUnreadablePartsLikeTheLiveOne)
 {
@@ -142,65 +199,6 @@ TEST(Platform, NameIsReadFromItsCommentAndWrittenBack)
 	EXPECT_EQ(parse_valid(std::string("gpulens-image 1\nchip boot0=0x17b000a1\n# platform a") + '\0' + "b\n")
 			  .device(),
 		  "");
-}
-
-TEST_P(RoundTrip, TpcMapFromTheImageIsTheLiveOne)
-{
-	Live live(GetParam().profile, GetParam().scenario);
-	if (!live.unfit.empty())
-		GTEST_SKIP() << live.unfit;
-	tool::Image image = parse_valid(live.image_text());
-
-	if (live.chip.topo().gpcs_err)
-		GTEST_SKIP() << "this chip's fuses are not published";
-	EXPECT_EQ(decode_file(image, "tpc_map").text, live.tpc_map_text());
-}
-
-TEST_P(RoundTrip, WritingAnImageAndReadingItAgainLosesNothing)
-{
-	Live live(GetParam().profile, GetParam().scenario);
-	if (!live.unfit.empty())
-		GTEST_SKIP() << live.unfit;
-	tool::Image image = parse_valid(live.image_text());
-	std::string text = tool::write_image(image);
-	tool::Image again = parse_valid(text);
-
-	EXPECT_EQ(tool::write_image(again), text);
-	EXPECT_EQ(again.regs.size(), image.regs.size());
-	EXPECT_EQ(again.vid.size(), image.vid.size());
-	EXPECT_EQ(again.sys.size(), image.sys.size());
-	EXPECT_EQ(tool::channels_text(tool::from_image(again, "x"), {}),
-		  tool::channels_text(tool::from_image(image, "x"), {}));
-}
-
-// The TSG on each engine, as the emulator reports it.
-TEST_P(RoundTrip, EnginesFromTheImageHaveTheirTsgs)
-{
-	Live live(GetParam().profile, GetParam().scenario);
-	if (!live.unfit.empty() || !lens_gpu_has_host(live.chip.gpu.get()))
-		GTEST_SKIP() << live.unfit;
-	nlohmann::json state = live.chip.emu->control({{"cmd", "state"}});
-	std::map<int, std::string> phase;
-	for (const nlohmann::json &rl : state["runlists"])
-		phase[rl["id"]] = rl["phase"];
-	std::map<int, int> tsg; // on the engines of a runlist
-	for (const nlohmann::json &e : live.chip.emu->control({{"cmd", "running"}})["engines"])
-		if (!e["tsg"].is_null())
-			tsg[e["runlist"]] = e["tsg"];
-	tool::Image image = parse_valid(live.image_text());
-	tool::Gpu gpu = tool::from_image(image, "x");
-	ASSERT_FALSE(gpu.engines.empty());
-	for (const tool::Engine &e : gpu.engines) {
-		ASSERT_TRUE(e.now) << e.name;
-		if (e.runlist == LENS_NONE) {
-			EXPECT_EQ(e.now->text(), "-") << e.name;
-			continue;
-		}
-		EXPECT_EQ(e.now->err, 0) << e.name;
-		if (phase[e.runlist] == "valid" && tsg.contains(e.runlist)) {
-			EXPECT_EQ(e.now->text(), fmt::format("TSG {}", tsg[e.runlist])) << e.name;
-		}
-	}
 }
 
 INSTANTIATE_TEST_SUITE_P(EveryChip, RoundTrip, testing::ValuesIn(all_cases()),
