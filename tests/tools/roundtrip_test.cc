@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <filesystem>
 #include <fmt/format.h>
+#include <map>
+#include <set>
 
 using namespace tool_test;
 
@@ -131,19 +133,23 @@ void compare_written(const tool::Image &image)
 		  tool::channels_text(tool::from_image(image, "x"), {}));
 }
 
-// The TSG on each engine, as the emulator reports it.
+// The TSGs on the engines of each runlist, as the emulator reports them unless a runlist is between two. Seen failing with
+// each TSG one higher.
 void compare_engines(Live &live, const tool::Image &image)
 {
 	if (!lens_gpu_has_host(live.chip.gpu.get()))
 		return;
-	nlohmann::json state = live.chip.emu->control({{"cmd", "state"}});
-	std::map<int, std::string> phase;
+	const nlohmann::json state = live.chip.emu->control({{"cmd", "state"}});
+	const nlohmann::json running = live.chip.emu->control({{"cmd", "running"}});
+	std::set<int> valid;
+	std::map<int, std::multiset<std::string>> expected, shown;
+
 	for (const nlohmann::json &rl : state["runlists"])
-		phase[rl["id"]] = rl["phase"];
-	std::map<int, int> tsg; // on the engines of a runlist
-	for (const nlohmann::json &e : live.chip.emu->control({{"cmd", "running"}})["engines"])
-		if (!e["tsg"].is_null())
-			tsg[e["runlist"]] = e["tsg"];
+		if (rl["phase"] == "valid")
+			valid.insert(rl["id"].get<int>());
+	for (const nlohmann::json &e : running["engines"])
+		if (!e["tsg"].is_null() && valid.contains(e["runlist"].get<int>()))
+			expected[e["runlist"].get<int>()].insert(fmt::format("TSG {}", e["tsg"].get<u32>()));
 	tool::Gpu gpu = tool::from_image(image, "x");
 	ASSERT_FALSE(gpu.engines.empty());
 	for (const tool::Engine &e : gpu.engines) {
@@ -153,10 +159,10 @@ void compare_engines(Live &live, const tool::Image &image)
 			continue;
 		}
 		EXPECT_EQ(e.now->err, 0) << e.name;
-		if (phase[e.runlist] == "valid" && tsg.contains(e.runlist)) {
-			EXPECT_EQ(e.now->text(), fmt::format("TSG {}", tsg[e.runlist])) << e.name;
-		}
+		if (valid.contains(e.runlist) && e.now->text().starts_with("TSG "))
+			shown[e.runlist].insert(e.now->text());
 	}
+	EXPECT_EQ(shown, expected);
 }
 
 class RoundTrip : public testing::TestWithParam<Case> {};
