@@ -6,6 +6,7 @@ import os
 import pathlib
 import resource
 import shlex
+import signal
 import sys
 import tempfile
 from typing import Any
@@ -14,12 +15,16 @@ BIN = tempfile.TemporaryDirectory(prefix="gpulens-python-")  # pylint: disable=c
 
 
 def pytest_configure() -> None:
-    """Many tests start programs in Python. Through a launcher of several versions, as pyenv's, each start takes 75 ms
-    more of a processor. A script, because a link to the interpreter would leave its virtual environment."""
+    """Prepares what programs that tests start inherit. Many are in Python: through a launcher of several versions, as
+    pyenv's, each start takes 75 ms more of a processor. A script, because a link to the interpreter would leave its
+    virtual environment."""
     python = pathlib.Path(BIN.name) / "python3"
     python.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} "$@"\n', encoding="utf-8")
     python.chmod(0o755)
     os.environ["PATH"] = f"{BIN.name}{os.pathsep}{os.environ['PATH']}"
+    # A shell ignores it in what it runs in the background, as scripts/test does, and what tests start inherits it.
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:

@@ -459,7 +459,7 @@ private:
 };
 
 // A query took 0.7 ms of a processor where one H200 was sampled, and 1.1 to 1.3 ms where four were. So 33 samples a second of
-// one GPU took 2.5 % of a processor; 12 of all of several are expected to take less than 3 %, with the other queries.
+// one GPU took 2.5 % of a processor, as did 12 of four H100s, with the other queries.
 u32 DriverSource::modest_period_us(size_t gpus) const
 {
 	constexpr size_t ONE_US = 30000, EACH_US = 80000, MAX_US = 1000000;
