@@ -124,7 +124,7 @@ TEST_F(Program, AMissingRunlistIsAnError)
 	Result r = run("-i " + hand_ + " runlists 1");
 
 	EXPECT_EQ(r.status, 1);
-	EXPECT_EQ(r.err, "gpulens: " + hand_ + ": runlist 1: it does not exist; there are 0\n");
+	EXPECT_EQ(r.err, "gpulens: " + hand_ + ": runlist 1: it does not exist; there are 0, 3\n");
 }
 
 TEST_F(Program, IsolationFailsOnlyWithCheckAndAHazard)
