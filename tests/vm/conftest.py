@@ -3,13 +3,14 @@
 failures; the tests that needed it are LOST as well, and the run fails. A test that failed while the host delayed the
 guest is repeated, and listed as such."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Optional
 
 import pytest
 from _pytest.runner import runtestprotocol
 
 from lib.guest import Guest, LostVM, end_on_signals
+from support.vm import driven as nouveau_cards
 from support.vm.cards import Card
 from support.vm.chips import CHIPS
 from support.vm.delays import Delay
@@ -131,3 +132,19 @@ def fresh(card: Card) -> Iterator[Card]:
     card.reload()
     yield card
     card.reload()
+
+
+@pytest.fixture
+def driven(machine: Guest, cards: Sequence[nouveau_cards.Card]) -> Guest:
+    """For modules with nouveau, which have machine and cards: it drives the GPUs, and gpulens is not loaded, also where
+    a test before failed halfway."""
+    nouveau_cards.restore_drivers(machine, cards)
+    return machine
+
+
+@pytest.fixture
+def watched(driven: Guest) -> Iterator[Guest]:
+    """The same, gpulens loaded."""
+    driven.load("gpulens", "control=1")
+    yield driven
+    driven.unload()

@@ -9,13 +9,13 @@ docs/drivers.md."""
 import os
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import pytest
 
 from lib.guest import SLOW, Guest
 from support.vm.driven import (ABSENT, FROM_PASCAL, UNLOAD_LIMIT, Card, check_none_shown, check_shown, count_work,
-                               list_unmodelled, load_nouveau, make_guest, read_log, restore_drivers)
+                               list_unmodelled, load_nouveau, make_guest, read_log)
 
 # pylint: disable=redefined-outer-name
 
@@ -33,19 +33,10 @@ def machine() -> Iterator[Guest]:
         yield guest
 
 
-@pytest.fixture
-def driven(machine: Guest) -> Guest:
-    """nouveau drives the GPUs, and gpulens is not loaded, also where a test before failed halfway."""
-    restore_drivers(machine, CARDS)
-    return machine
-
-
-@pytest.fixture
-def watched(driven: Guest) -> Iterator[Guest]:
-    """The same, gpulens loaded."""
-    driven.load("gpulens", "control=1")
-    yield driven
-    driven.unload()
+@pytest.fixture(name="cards")
+def fixture_cards() -> Sequence[Card]:
+    """The GPUs of the guest."""
+    return CARDS
 
 
 @pytest.mark.parametrize("card", CARDS, ids=[card.profile for card in CARDS])

@@ -16,8 +16,7 @@ from lib import nouveau
 from lib.guest import SLOW, Guest, interrupt_folder, pci_address, pci_folder
 from support.vm.cards import wait_until
 from support.vm.driven import (ABSENT, FROM_PASCAL, LOAD_LIMIT, UNLOAD_LIMIT, UP_TO_GM107, Card, check_none_shown,
-                               check_shown, count_work, list_files, list_unmodelled, load_nouveau, make_guest, read_log,
-                               restore_drivers)
+                               check_shown, count_work, list_files, list_unmodelled, load_nouveau, make_guest, read_log)
 
 # pylint: disable=redefined-outer-name
 
@@ -45,21 +44,6 @@ def machine(cards: Sequence[Card]) -> Iterator[Guest]:
     with make_guest(cards, True, 7200, APPEND) as guest:
         print(f"nouveau was loaded in {load_nouveau(guest):.1f} s")
         yield guest
-
-
-@pytest.fixture
-def driven(machine: Guest, cards: Sequence[Card]) -> Guest:
-    """nouveau drives the GPUs, and gpulens is not loaded, also where a test before failed halfway."""
-    restore_drivers(machine, cards)
-    return machine
-
-
-@pytest.fixture
-def watched(driven: Guest) -> Iterator[Guest]:
-    """The same, gpulens loaded."""
-    driven.load("gpulens", "control=1")
-    yield driven
-    driven.unload()
 
 
 def try_to_read(guest: Guest, card: Card) -> str:
