@@ -353,6 +353,16 @@ uint32_t Rm::owner(int chid) const
 	return 0xffffffff;
 }
 
+bool Rm::records(uint32_t pid) const
+{
+	if (!facts_.contains("live_run2"))
+		return false;
+	for (const json &process : facts_["live_run2"]["processes"])
+		if (process["pid"] == pid)
+			return true;
+	return false;
+}
+
 uint32_t Rm::answer_gr(uint32_t cmd, const Params &p)
 {
 	switch (cmd) {

@@ -35,6 +35,7 @@ public:
 
 	bool fakes() const { return !facts_.empty(); }
 	bool owns(int fd) const { return fds_.count(fd) != 0; }
+	bool records(uint32_t pid) const; // whether the recording has a process of this pid
 	void opened(int control) { fds_.insert(control); }
 	void opened_gpu() { gpu_node_ = true; }
 	int refuses(const char *node) const; // errno of opening it; 0: it opens
