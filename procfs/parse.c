@@ -125,6 +125,36 @@ int lens_parse_sampling(const char *text, size_t len, struct lens_sampling *s)
 	return 0;
 }
 
+int lens_parse_order(const char *text, size_t len, struct lens_order *order)
+{
+	const char *end;
+	bool beyond;
+	u32 tsg;
+	int err;
+
+	if (!parse_strip_newline(text, &len, LENS_ORDER_TEXT_MAX))
+		return -EINVAL;
+	end = text + len;
+	len = parse_find_space(text, len);
+	err = parse_digits(text, len, 10, &order->runlist);
+	if (err == -EINVAL)
+		return err;
+	beyond = err;
+	for (text += len, order->n = 0; text < end; text += len) {
+		text++;
+		len = parse_find_space(text, end - text);
+		err = parse_digits(text, len, 10, &tsg);
+		if (err == -EINVAL || order->n == LENS_ORDER_MAX)
+			return -EINVAL;
+		if (err || tsg > 0xffff)
+			beyond = true;
+		order->tsgs[order->n++] = (u16)tsg;
+	}
+	if (!order->n)
+		return -EINVAL;
+	return beyond ? -ERANGE : 0;
+}
+
 int lens_parse_ref(const char *text, size_t len, struct lens_ref *ref)
 {
 	return parse_strip_newline(text, &len, LENS_ID_MAX) ? parse_id(text, len, ref) : -EINVAL;

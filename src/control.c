@@ -48,7 +48,7 @@ static u32 control_get_id_limit(const struct lens_gpu *gpu, const struct lens_ru
 	return tsg ? gpu->chip->tsgs : rl->channels;
 }
 
-static int control_find_runlist(struct lens_gpu *gpu, u32 id, const struct lens_runlist **rl)
+int lens_runlist_find(struct lens_gpu *gpu, u32 id, const struct lens_runlist **rl)
 {
 	if (id >= lens_get_runlist_limit(gpu))
 		return -ERANGE;
@@ -67,7 +67,7 @@ static int control_find_named_runlist(struct lens_gpu *gpu, const struct lens_re
 
 	if (!gpu->chip->ids_per_runlist)
 		return -EINVAL;
-	err = control_find_runlist(gpu, ref->runlist, rl);
+	err = lens_runlist_find(gpu, ref->runlist, rl);
 	if (err)
 		return err;
 	return ref->id < control_get_id_limit(gpu, *rl, tsg) ? 0 : -ERANGE;
@@ -367,16 +367,25 @@ int lens_runlist_preempt(struct lens_gpu *gpu, u32 id)
 
 	if (!gpu->chip->host->preempt_runlist)
 		return -EOPNOTSUPP;
-	err = control_find_runlist(gpu, id, &rl);
+	err = lens_runlist_find(gpu, id, &rl);
 	return err ? err : gpu->chip->host->preempt_runlist(gpu, rl);
 }
 
 int lens_runlist_resubmit(struct lens_gpu *gpu, u32 id)
 {
 	const struct lens_runlist *rl;
-	int err = control_find_runlist(gpu, id, &rl);
+	int err = lens_runlist_find(gpu, id, &rl);
 
 	return err ? err : gpu->chip->host->resubmit(gpu, rl, NULL);
+}
+
+int lens_runlist_submit(struct lens_gpu *gpu, const struct lens_runlist *rl,
+			const struct lens_runlist_regs *expected,
+			const struct lens_runlist_regs *next)
+{
+	if (!gpu->chip->host->submit)
+		return -EOPNOTSUPP;
+	return gpu->chip->host->submit(gpu, rl, expected, next);
 }
 
 /* The instance block of a channel, as the hardware of this generation finds it. */

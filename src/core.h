@@ -54,7 +54,8 @@ struct lens_request {
 	struct lens_gpu *gpu;
 	const struct lens_runlist *rl;
 	const struct lens_engine *engine;
-	const struct lens_runlist_regs *expected;	/* resubmit only this list; NULL: any */
+	const struct lens_runlist_regs *expected;	/* replace only this list; NULL: any */
+	const struct lens_runlist_regs *next;	/* submit this list; NULL: the same again */
 	u32 block;			/* BAR0 offset of the registers of src/submit.c */
 	u32 id;				/* of a channel or TSG */
 	bool enable;
@@ -102,9 +103,6 @@ void lens_entry_decode_8(const u32 *w, struct lens_entry *e);
 void lens_entry_decode_16(const u32 *w, struct lens_entry *e);
 u32 lens_entry_set_timeslice_8(u32 word, u32 timeout, u32 scale);
 u32 lens_entry_set_timeslice_16(u32 word, u32 timeout, u32 scale);
-
-/* runlist.c: the same list, and the same pending bit? */
-bool lens_regs_are_equal(const struct lens_runlist_regs *a, const struct lens_runlist_regs *b);
 
 /* submit.c: a runlist's BASE, SUBMIT and INFO, of which block is the first's BAR0 offset */
 int lens_submit_read_regs(struct lens_gpu *gpu, u32 block, u32 shift,

@@ -44,6 +44,7 @@
 #define NV_PFIFO_RUNLIST_BASE                                   0x00002270	/* RW-4R */
 #define NV_PFIFO_RUNLIST_BASE_PTR                               27:0	/* RWEUF */
 #define NV_PFIFO_RUNLIST_BASE_TARGET                            29:28	/* RWEVF */
+#define NV_PFIFO_RUNLIST_BASE_TARGET_SYS_MEM_COHERENT           0x00000002	/* RW--V */
 #define NV_PFIFO_RUNLIST_BASE_PTR_ALIGN_SHIFT                   12
 #define NV_PFIFO_RUNLIST                                        0x00002274	/* RW-4R */
 #define NV_PFIFO_RUNLIST_LENGTH                                 15:0	/* RWEUF */

@@ -45,6 +45,25 @@ void check_sampling(const char *given, size_t size)
 	}
 }
 
+void check_order(const char *given, size_t size)
+{
+	static lens_order parsed;
+	int err = lens_parse_order(given, size, &parsed);
+
+	FUZZ_CHECK(err == 0 || err == -EINVAL || err == -ERANGE);
+	if (err)
+		return;
+	FUZZ_CHECK(parsed.n >= 1 && parsed.n <= 1024);
+	std::string rest(given, given[size - 1] == '\n' ? size - 1 : size);
+	FUZZ_CHECK(rest.find_first_not_of("0123456789 ") == std::string::npos);
+	for (u32 i = 0; i <= parsed.n; i++) {
+		size_t space = rest.find(' ');
+		FUZZ_CHECK((space == std::string::npos) == (i == parsed.n));
+		FUZZ_CHECK(std::strtoull(rest.c_str(), nullptr, 10) == (i ? parsed.tsgs[i - 1] : parsed.runlist));
+		rest.erase(0, space == std::string::npos ? rest.size() : space + 1);
+	}
+}
+
 void check_ref(const lens_ref &ref, int err)
 {
 	char *colon = std::strchr(text, ':');
@@ -102,6 +121,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (size)
 		std::memcpy(given, data, size);
 	check_sampling(given, size);
+	check_order(given, size);
 	check_id_and_value(given, data, size);
 	int err = lens_parse_ref(given, size, &ref);
 	FUZZ_CHECK(err == 0 || err == -EINVAL || err == -ERANGE);

@@ -34,6 +34,10 @@ static bool whole;
 module_param(whole, bool, 0444);
 MODULE_PARM_DESC(whole, "whether only the first page of a block has a reference (default 0)");
 
+static bool master;
+module_param(master, bool, 0444);
+MODULE_PARM_DESC(master, "whether the devices may access memory (default 0)");
+
 static ulong bytes;
 module_param(bytes, ulong, 0444);
 MODULE_PARM_DESC(bytes, "memory of each, in bytes");
@@ -174,6 +178,8 @@ static int sysram_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	if (err)
 		return err;
 	pdevs[i] = pdev;
+	if (master)
+		pci_set_master(pdev);
 	return map(i);
 }
 
