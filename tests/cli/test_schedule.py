@@ -62,8 +62,10 @@ REFUSED = {
     'FILE: task "b": task a has the same TSG': make_policy("share", TASK, {"name": "b", "tsg": "0x3"}),
     'FILE: task "b": weight 2 of tenant t, which has 1 in task a':
         make_policy("share", {**TASK, "tenant": "t"}, {"name": "b", "tsg": "0:5", "tenant": "t", "weight": 2}),
-    'FILE: policy is "lottery"; there are fixed-priority, edf, share': make_policy("lottery", TASK),
+    'FILE: policy is "lottery"; there are fixed-priority, edf, share, interleaved': make_policy("lottery", TASK),
     'FILE: task "a": server is "firm"; there are soft, hard': make_policy("edf", {**SERVER, "server": "firm"}),
+    **{f'FILE: task "a": has {key}, which the policy interleaved does not know': make_policy(
+        "interleaved", {**TASK, key: value}) for key, value in (("deadline_ms", 3), ("weight", 2), ("tenant", "t"))},
     "FILE: has 0 tasks, not 1 to 10000": make_policy("edf"),
     "FILE: version is not 1": {**make_policy("edf", TASK), "version": 2},
 }
@@ -143,3 +145,66 @@ def test_a_task_without_a_load_is_not_simulated() -> None:
     assert (done.returncode, done.stderr.replace(str(ROOT), "")) == (
         2, 'gpulens: /docs/schedule-example.json: task "detector": has no load to simulate\n')
     assert gpulens("simulate").returncode == 2
+
+
+# -- interleaved
+
+LEVELS = ({**TASK, "level": "high", "slice_us": 500}, {"name": "b", "tsg": "0:5", "level": "low"})
+
+
+def test_a_dry_run_of_an_interleaved_policy(tmp_path: pathlib.Path) -> None:
+    """The order by linux-nvgpu's rule: high, then each low one with high before it. TSG 9, of no task, is low; TSG 5 of
+    runlist 1 is left alone. Nothing is written."""
+    folder = tmp_path / "proc"
+    folder.mkdir()
+    FakeProc(folder).show(snapshot({
+        0: [Tsg(9, 1_024_000, (Channel(24),)), Tsg(3, 2_048_000, (Channel(8),)), Tsg(5, 1_024_000, (Channel(16),))],
+        1: [Tsg(5, 1_024_000, (Channel(17),))]}))
+    policy = make_policy("interleaved", *LEVELS)
+    status, out, err = run_policy(folder, policy, "--dry-run")
+    assert (status, err) == (0, "")
+    assert out.splitlines() == [
+        "policy interleaved on GPU 0",
+        f"runlist 0 (GR0): would write 0 3 5 3 9 to {folder}/gpu0/order_runlist, until this command ends",
+        f"  would write 3 500 to {folder}/gpu0/tsg_timeslice, for this list"]
+    document = json.loads(run_policy(folder, policy, "--dry-run", "--json")[1])
+    jsonschema.validate(document, {**SCHEMA, "$ref": "#/$defs/interleaved"})
+    assert document["runlists"] == [{"runlist": 0, "order": [3, 5, 3, 9], "slices_us": {"3": 500}}]
+
+
+def test_an_interleaved_policy_is_refused_where_the_module_has_no_orders(tmp_path: pathlib.Path) -> None:
+    """From Turing on; of channels in no TSG; of more TSGs than the module takes; and without the file."""
+    folder = tmp_path / "proc"
+    folder.mkdir()
+    fake = FakeProc(folder)
+
+    def show(tsgs: "list[Tsg]", chip: str = "GP106") -> "tuple[int, str, str]":
+        fake.show(snapshot({0: tsgs}, chip))
+        return run_policy(folder, make_policy("interleaved", {**TASK, "tsg": "0:3", "level": "high"}), "--dry-run")
+
+    tsg = Tsg(3, 2_048_000, (Channel(8),))
+    assert show([tsg], "AD102") == (
+        4, "", "gpulens: the policy interleaved needs order_runlist, which the module does not have on AD102: it "
+        "orders runlists up to Volta (docs/proc.md)\n")
+    assert show([tsg, Tsg(None, 0, (Channel(9),))]) == (
+        4, "", "gpulens: runlist 0 has channels in no TSG, which order_runlist does not order\n")
+    many = [tsg, *(Tsg(10 + i, 1_024_000, (Channel(100 + i),)) for i in range(600))]
+    assert show(many) == (
+        2, "", "gpulens: FILE: runlist 0 would have 1200 TSGs, each counted as often as it is listed; the module takes "
+        "1024\n")
+    fake.show(snapshot({0: [tsg]}))
+    status, out, err = run_policy(folder, make_policy("interleaved", TASK))
+    assert (status, out) == (4, "")
+    assert err.startswith(f"gpulens: no right to schedule: {folder}/gpu0/order_runlist: ENOENT")
+
+
+def test_interleaved_is_neither_simulated_nor_for_the_driver(proc: pathlib.Path) -> None:
+    """Each says why."""
+    path = proc.parent / "policy.json"
+    path.write_text(json.dumps(make_policy("interleaved", {**TASK, "load": {"endless": True}})))
+    done = gpulens("simulate", "--policy", str(path))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == (f"gpulens: {path}: the policy interleaved is what gpulens simulate compares others with; "
+                           "name another one\n")
+    done = gpulens("--proc", str(proc), "--source", "rm", "schedule", str(path), "--experimental")
+    assert done.returncode == 2 and "needs the module; --source rm has no runlists" in done.stderr

@@ -3,6 +3,7 @@
 #include "gpulens/cmd/schedule.hpp"
 
 #include "gpulens/cmd/control.hpp"
+#include "gpulens/cmd/schedule_interleaved.hpp"
 #include "gpulens/cmd/schedule_loop.hpp"
 #include "gpulens/cmd/schedule_programs.hpp"
 #include "lib/base/file.hpp"
@@ -154,6 +155,8 @@ int run_schedule(const Options &options, const ScheduleOptions &schedule)
 	Gpu before = gpu.read_gpu();
 	bool per_runlist = before.chip.ids_per_runlist;
 	std::vector<u64> tsgs = find_tsgs(before, policy);
+	if (policy.policy == Policy::Interleaved)
+		return schedule_interleaved(options, schedule, policy, before, tsgs);
 	if (schedule.dry_run) {
 		json plan = plan_json(before, policy, tsgs);
 		return print_text(options.json ? json_text(plan) : plan_text(plan, folder)) ? EXIT_DONE : EXIT_PART;

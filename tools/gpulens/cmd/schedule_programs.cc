@@ -145,6 +145,9 @@ std::string plan_text(const json &plan, bool gates)
 int schedule_programs(const Options &options, const ScheduleOptions &schedule)
 {
 	PolicyFile policy = parse_policy(read_file(schedule.file), schedule.file);
+	if (policy.policy == Policy::Interleaved)
+		throw Error(Error::Input,
+			    policy.name + ": the policy interleaved needs the module; --source rm has no runlists");
 	check_policy(policy);
 	std::string folder = schedule.dry_run ? turns::runtime_folder() : turns::make_runtime_folder();
 	ProgramBackend backend(folder, list_tasks(policy), schedule.lease_ns,

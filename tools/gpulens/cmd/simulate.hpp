@@ -24,6 +24,12 @@ namespace tool {
 
 enum class Level { Low, Medium, High };
 
+// Returns the level that a policy names; empty: low.
+inline Level find_level(const std::string &text)
+{
+	return text == "high" ? Level::High : text == "medium" ? Level::Medium : Level::Low;
+}
+
 constexpr u32 DEFAULT_SLICE_US = 1024; // linux-nvgpu include/nvgpu/tsg.h NVGPU_TSG_TIMESLICE_DEFAULT_US
 constexpr u32 MAX_TSG_CHANNELS = 128;  // NV_RAMRL_ENTRY_TSG_LENGTH_MAX; 32 up to Pascal
 constexpr u32 DEFAULT_MAX_ENTRIES = LENS_MAX_ENTRIES;

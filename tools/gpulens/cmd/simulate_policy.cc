@@ -24,7 +24,7 @@ std::vector<Slot> build_slots(const PolicyFile &policy)
 	for (const PolicyTask &t : policy.tasks) {
 		SimulatedTsg tsg;
 		tsg.name = t.task.name;
-		tsg.level = t.level == "high" ? Level::High : t.level == "medium" ? Level::Medium : Level::Low;
+		tsg.level = find_level(t.level);
 		tsg.slice_us = t.slice_us ? t.slice_us : DEFAULT_SLICE_US;
 		tsgs.push_back(tsg);
 	}
@@ -68,6 +68,10 @@ PolicySimulation simulate_policy_file(PolicyFile policy, u64 end_ns, u64 switch_
 	PolicySimulation s;
 	std::vector<Load> loads;
 
+	if (policy.policy == Policy::Interleaved)
+		throw Error(Error::Input, policy.name +
+						  ": the policy interleaved is what gpulens simulate compares others "
+						  "with; name another one");
 	for (const PolicyTask &t : policy.tasks) {
 		if (!t.load.length_ns && !t.load.endless)
 			throw Error(Error::Input, t.where + ": has no load to simulate");

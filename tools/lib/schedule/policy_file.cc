@@ -12,8 +12,8 @@ namespace tool::schedule {
 
 namespace {
 
-constexpr double MAX_MS = 600000;                                      // ten minutes
-constexpr const char *POLICIES[] = {"fixed-priority", "edf", "share"}; // as enum Policy counts
+constexpr double MAX_MS = 600000;                                                     // ten minutes
+constexpr const char *POLICIES[] = {"fixed-priority", "edf", "share", "interleaved"}; // as enum Policy counts
 
 u64 read_ms(const Item &item, const char *key)
 {
@@ -57,6 +57,9 @@ void check_task(const Item &item, Policy policy, const PolicyTask &t)
 		item.refuse("has a priority, which only the policy fixed-priority knows");
 	if (t.task.budget_ns && policy != Policy::Edf)
 		item.refuse("has a budget, which only the policy edf knows");
+	for (const char *key : {"deadline_ms", "weight", "tenant"})
+		if (policy == Policy::Interleaved && item.has(key))
+			item.refuse(fmt::format("has {}, which the policy interleaved does not know", key));
 	if (t.task.budget_ns && !t.task.period_ns)
 		item.refuse("has budget_ms but no period_ms");
 	if (t.task.budget_ns && t.task.deadline_ns)
@@ -158,7 +161,7 @@ PolicyFile parse_policy(const std::string &text, const std::string &name)
 	item.check_keys({"version", "about", "policy", "quantum_ms", "tasks"});
 	if (item.integer("version", 0, 1000000) != 1)
 		item.refuse("version is not 1");
-	std::string policy = read_word(item, "policy", {POLICIES[0], POLICIES[1], POLICIES[2]});
+	std::string policy = read_word(item, "policy", {std::begin(POLICIES), std::end(POLICIES)});
 	for (size_t i = 0; i < std::size(POLICIES); i++)
 		if (policy == POLICIES[i])
 			file.policy = static_cast<Policy>(i);

@@ -11,7 +11,7 @@ struct PolicyTask {
 	Task task{};
 	std::string tsg{};   // [RUNLIST:]ID; empty: the file is for simulation only
 	u32 slice_us = 0;    // to set; 0: as it is
-	std::string level{}; // "low", "medium", "high", for simulation; empty: low
+	std::string level{}; // "low", "medium", "high": of the policy interleaved, and for simulation; empty: low
 	Load load{};         // for simulation
 	std::string where{}; // "policy.json: task camera", for messages
 };

@@ -26,7 +26,8 @@ bool is_real_time(Policy policy, const Task &task)
 	switch (policy) {
 	case Policy::FixedPriority: return task.priority.has_value();
 	case Policy::Edf: return task.deadline_ns || task.budget_ns;
-	case Policy::Share: return false;
+	case Policy::Share:
+	case Policy::Interleaved: return false;
 	}
 	return false;
 }

@@ -26,7 +26,8 @@ namespace tool::schedule {
 constexpr u64 NEVER = ~0ULL;
 constexpr int NO_TASK = -1;
 
-enum class Policy { FixedPriority, Edf, Share };
+// Interleaved: the GPU decides, by a runlist with an order of its own; a Scheduler does not have this policy.
+enum class Policy { FixedPriority, Edf, Share, Interleaved };
 
 // What a server does when its budget is used up. Soft: it gets a new one at once and a deadline that is a period later
 // (the original rule; it conserves work). Hard: its task waits until the server's deadline.
