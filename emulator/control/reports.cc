@@ -2,6 +2,8 @@
 // The commands "state" and "runtime": lists, channels and run times as the schedulers have them.
 #include "control/commands.hpp"
 
+#include <set>
+
 namespace emu {
 
 using nlohmann::json;
@@ -17,6 +19,18 @@ const char *name_phase(Phase phase)
 	case Phase::Save: return "save";
 	default: return "invalid";
 	}
+}
+
+// The TSGs of a list, each once, however often it is listed.
+std::vector<const ListTsg *> list_once(const Runlist &rl)
+{
+	std::vector<const ListTsg *> once;
+	std::set<u32> seen;
+
+	for (const ListTsg &t : rl.list.tsgs)
+		if (t.bare || seen.insert(t.id).second)
+			once.push_back(&t);
+	return once;
 }
 
 } // namespace
@@ -91,8 +105,8 @@ json report_jobs(EmulatedGpu &gpu, const json &)
 	json channels = json::array();
 	host.count_run_times();
 	for (auto &rl : host.runlists())
-		for (const auto &t : rl.list.tsgs)
-			for (const auto &c : t.channels) {
+		for (const ListTsg *t : list_once(rl))
+			for (const auto &c : t->channels) {
 				const Channel *ch = host.channel(rl, c.id);
 				if (!ch || !ch->jobs)
 					continue;
@@ -104,7 +118,7 @@ json report_jobs(EmulatedGpu &gpu, const json &)
 					waiting.push_back(job.arrived);
 				channels.push_back({{"runlist", rl.info.id},
 						    {"id", c.id},
-						    {"tsg", t.id},
+						    {"tsg", t->id},
 						    {"semaphore", jobs.semaphore.addr},
 						    {"semaphore_target", unsigned(jobs.semaphore.ap)},
 						    {"count", jobs.count},
@@ -125,12 +139,12 @@ json report_runtime(EmulatedGpu &gpu, const json &)
 			ran += a.ran_ns;
 			tsgs.push_back({{"runlist", rl.info.id}, {"id", id}, {"ns", a.ran_ns}, {"slices", a.slices}});
 		}
-		for (const auto &t : rl.list.tsgs)
-			for (const auto &c : t.channels)
+		for (const ListTsg *t : list_once(rl))
+			for (const auto &c : t->channels)
 				if (const Channel *ch = host.channel(rl, c.id))
 					channels.push_back({{"runlist", rl.info.id},
 							    {"id", c.id},
-							    {"tsg", t.id},
+							    {"tsg", t->id},
 							    {"ns", ch->ran_ns},
 							    {"slices", ch->slices}});
 		runlists.push_back({{"id", rl.info.id}, {"ns", ran}});
