@@ -311,10 +311,16 @@ void lens_orders_end_all(struct lens_dev *dev, bool last)
 {
 	struct lens_orders *orders = &dev->orders;
 
+	/*
+	 * A request that has mapped memory has it on the list when it ends. A later one maps none:
+	 * no order begins any more, or the device's lock is held until its driver is unbound.
+	 */
+	mutex_lock(&dev->control_lock);
 	spin_lock(&orders->lock);
-	orders_disown_all(orders, NULL);
 	orders->closed |= last;
+	orders_disown_all(orders, NULL);
 	spin_unlock(&orders->lock);
+	mutex_unlock(&dev->control_lock);
 	mod_delayed_work(system_freezable_wq, &orders->work, 0);
 	flush_delayed_work(&orders->work);
 }
