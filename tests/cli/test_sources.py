@@ -13,11 +13,12 @@ import re
 import subprocess
 import time
 import typing
+import urllib.request
 
 import jsonschema
 import pytest
 from support.fakeproc import (BUSY, ENABLED, GR, Channel, Engine, FakeProc, Tsg, make_sample, sample_head, snapshot)
-from support.fakerm import FACTS, ask_rm, fake_rm
+from support.fakerm import FACTS, ask_rm, fake_rm, recording_with
 from support.program import ROOT, TOOL, gpulens, image
 
 SCHEMA = json.loads((ROOT / "docs/json-schema.json").read_text(encoding="utf-8"))
@@ -125,6 +126,31 @@ def test_export_counts_the_time_of_each_process(_: pathlib.Path) -> None:
     assert 'gpulens_sampler_up{gpu="0"} 1\n' in done.stdout
     # A number that the driver does not report has no series. Seen failing on an H100, with busy seconds of 0.
     assert "gpulens_engine_busy_seconds" not in done.stdout and "gpulens_engine_switch" not in done.stdout
+
+
+@wait_beside
+def test_the_exporter_counts_work_that_repeats_with_its_period(folder: pathlib.Path) -> None:
+    """Two processes have the engine for half of each 250 ms, the period of --listen on one GPU: each gets about half of
+    the time. Seen failing with equal distances between samples: one got all."""
+    turns = [[0, 11], [125_000, 31], [248_000, 31]]  # and 2 ms
+    recording = recording_with(folder, (
+        "live_run2/states/two/resident_channel_timeseries/first_changes_us_chid", turns))
+    seen = []
+    with subprocess.Popen([str(TOOL), "--source", "rm", "export", "--prometheus", "--listen", "127.0.0.1:0"],
+                          env={**os.environ, **fake_rm(RECORDING=recording, STATE="two")}, stderr=subprocess.PIPE,
+                          text=True) as process:
+        assert process.stderr
+        address = re.search(r"http://\S+", process.stderr.readline())
+        assert address
+        for wait_s in (20, 25):
+            time.sleep(wait_s)
+            with urllib.request.urlopen(address[0], timeout=10) as answer:
+                page = str(answer.read(), "ascii")
+            seen.append({pid: float(value) for pid, value in re.findall(
+                r'^gpulens_process_engine_seconds_total\{.*pid="(\d+)",.*\} ([\d.]+)$', page, re.M)})
+        process.terminate()
+    shares = [(seen[1][pid] - seen[0].get(pid, 0)) / 25 for pid in ("473", "524")]
+    assert all(0.25 < share < 0.75 for share in shares), seen
 
 
 # -- several GPUs in one recording

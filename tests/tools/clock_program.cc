@@ -126,7 +126,7 @@ int main(int argc, char **argv)
 	is_main = true;
 #endif
 	std::string samples = std::string(argv[1]) + "/gpu0/samples";
-	tool::EngineClock clock(std::make_shared<tool::ModuleSource>(argv[1]), 0, 1000);
+	tool::EngineClock clock(std::make_shared<tool::ModuleSource>(argv[1]), 0, {.period_us = 1000});
 
 	if (!within_5_s([&] { return clock.up() && tsg_3_ms(clock) == 4; }))
 		return 3;

@@ -296,4 +296,30 @@ TEST(UnknownTasks, JustifyQueriesForSomeTime)
 	}
 }
 
+// A minute at once, then a twentieth of the time, in pieces of half a minute. Seen failing without the limit, without the
+// rest until there is enough for half a minute, and with rest that is not counted.
+TEST(SearchBudget, LastsForAMinuteAndATwentiethOfTheTime)
+{
+	constexpr u64 S = 1000000000;
+	tool::rm::SearchBudget budget;
+	u64 searched = 0, last = 0;
+
+	for (u64 second = 1; second <= 100; second++)
+		if (budget.allow(true, second * S)) {
+			searched++;
+			last = second;
+		}
+	EXPECT_EQ(searched, 64); // and a twentieth of these
+	EXPECT_EQ(last, 64);
+	for (u64 second = 101; second <= 3600; second++)
+		searched += budget.allow(true, second * S);
+	EXPECT_GT(searched, 200);
+	EXPECT_LE(searched, 60 + 3600 / 20);
+	// What nobody wants is not used up.
+	for (u64 second = 3601; second <= 5000; second++)
+		EXPECT_FALSE(budget.allow(false, second * S));
+	for (u64 second = 5001; second <= 5060; second++)
+		EXPECT_TRUE(budget.allow(true, second * S));
+}
+
 } // namespace

@@ -162,8 +162,8 @@ void add_export(CLI::App &parser, CommandLine &line)
 				      ->excludes(output)
 				      ->excludes(time);
 	add_period(parser, options->period_us,
-		   "sampling period (default: 1ms; through NVIDIA's driver 30ms, and of several GPUs 80ms times their "
-		   "number)");
+		   "sampling period (default: 1ms; through NVIDIA's driver with --listen 250ms times the number of "
+		   "GPUs, 2s at most, else 30ms, and of several GPUs 80ms times their number)");
 	add_duration(parser, "--keep-ended", options->keep_ended_ns, 1000000000,
 		     "how long the series of a TSG stay after its end (default: 5m)")
 		->needs(listen);

@@ -4,6 +4,7 @@
 
 #include "lib/base/process_info.hpp"
 
+#include <algorithm>
 #include <cstdio>
 
 namespace tool {
@@ -12,15 +13,20 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds READ_PERIOD{10};  // the module buffers 65536 samples; frequent wakeups would cost more
-constexpr milliseconds RETRY_TIME{1000}; // after a failure: the GPU may come back
-constexpr int MAX_READS = 16;            // between checks whether to stop
+constexpr milliseconds RETRY_TIME{1000};       // after a failure: the GPU may come back
+constexpr int MAX_READS = 16;                  // between checks whether to stop
+constexpr milliseconds LONGEST_READ_TIME{250}; // from read to read: a scrape has all samples up to then
+constexpr std::chrono::seconds CHECK_TIME{5};  // between checks which processes have ended: a file of /proc each
 
 } // namespace
 
-EngineClock::EngineClock(std::shared_ptr<const Source> source, unsigned gpu, u32 period_us,
+// Reading more often than there are samples would only wake the thread up.
+EngineClock::EngineClock(std::shared_ptr<const Source> source, unsigned gpu, const SampleOptions &options,
 			 std::chrono::nanoseconds keep_ended)
-	: source_(std::move(source)), gpu_(gpu), period_us_(period_us), times_(keep_ended), thread_([this] { run(); })
+	: source_(std::move(source)), gpu_(gpu), options_(options),
+	  read_period_(std::max(source_->read_period(),
+				std::min(milliseconds(options.period_us / 1000), LONGEST_READ_TIME))),
+	  times_(keep_ended), thread_([this] { run(); })
 {
 }
 
@@ -45,7 +51,7 @@ void EngineClock::run()
 {
 	do {
 		try {
-			std::unique_ptr<SampleStream> stream = source_->samples({gpu_}, {.period_us = period_us_});
+			std::unique_ptr<SampleStream> stream = source_->samples({gpu_}, options_);
 			TimelineBuilder builder;
 			do {
 				std::string_view bytes = stream->read(milliseconds(0));
@@ -53,7 +59,7 @@ void EngineClock::run()
 				     i++, bytes = stream->read(milliseconds(0)))
 					builder.feed(bytes);
 				count_intervals(builder);
-			} while (!stopping_after(READ_PERIOD));
+			} while (!stopping_after(read_period_));
 		} catch (const std::exception &e) { // including std::bad_alloc: a failure ends only the sampling
 			set_state(false, e.what());
 		}
@@ -87,7 +93,11 @@ void EngineClock::count_intervals(TimelineBuilder &builder)
 				owner_times_.add(t.engine, i, builder.closed().owner(t.engine.runlist, i));
 		}
 	}
-	owner_times_.end_old(OwnerTimes::Clock::now(), process_exists);
+	OwnerTimes::Clock::time_point now = OwnerTimes::Clock::now();
+	if (now >= processes_checked_ + CHECK_TIME) {
+		owner_times_.end_old(now, process_exists);
+		processes_checked_ = now;
+	}
 }
 
 bool EngineClock::up() const

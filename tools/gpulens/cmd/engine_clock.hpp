@@ -17,7 +17,7 @@ namespace tool {
 
 class EngineClock {
 public:
-	EngineClock(std::shared_ptr<const Source> source, unsigned gpu, u32 period_us,
+	EngineClock(std::shared_ptr<const Source> source, unsigned gpu, const SampleOptions &options,
 		    std::chrono::nanoseconds keep_ended = std::chrono::minutes(5));
 	EngineClock(const EngineClock &) = delete;
 	EngineClock &operator=(const EngineClock &) = delete;
@@ -39,13 +39,15 @@ private:
 
 	const std::shared_ptr<const Source> source_;
 	const unsigned gpu_;
-	const u32 period_us_;
+	const SampleOptions options_;
+	const std::chrono::milliseconds read_period_;
 	mutable std::mutex mutex_; // protects the following members
 	std::condition_variable wake_;
 	bool stop_ = false, up_ = false;
 	std::string last_error_;
 	EngineTimes times_;
 	OwnerTimes owner_times_;
+	OwnerTimes::Clock::time_point processes_checked_{};
 	std::thread thread_; // last: it uses the others
 };
 

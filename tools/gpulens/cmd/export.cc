@@ -108,11 +108,13 @@ private:
 	void start_clocks(const std::vector<ExportedGpu> &gpus)
 	{
 		for (const ExportedGpu &g : gpus)
-			if (u32 modest_us = g.source->modest_period_us(gpus.size());
-			    modest_us && sampling() && !clocks_.count(g.number)) {
+			if (u32 period_us = options_.listen ? g.source->background_period_us(gpus.size())
+							    : g.source->modest_period_us(gpus.size());
+			    period_us && sampling() && !clocks_.count(g.number)) {
+				SampleOptions samples{.period_us = options_.period_us ? options_.period_us : period_us,
+						      .background = options_.listen.has_value()};
 				clocks_[g.number] = std::make_unique<EngineClock>(
-					g.source, g.number, options_.period_us ? options_.period_us : modest_us,
-					std::chrono::nanoseconds(options_.keep_ended_ns));
+					g.source, g.number, samples, std::chrono::nanoseconds(options_.keep_ended_ns));
 				if (options_.for_ns)
 					add_first_snapshot(g);
 			}
@@ -147,7 +149,8 @@ private:
 		bool read = false, complete = true;
 
 		try {
-			Gpu gpu = exported.source->gpus({exported.number}).at(0);
+			Gpu gpu = options_.listen ? exported.source->reread_gpu(exported.number)
+						  : exported.source->gpus({exported.number}).at(0);
 			add_gpu(metrics, gpu, exported.label, exported.recorded ? "" : uuid_of(gpu.chip.device));
 			if (EngineClock *clock = clock_of(exported))
 				clock->add_snapshot(gpu);

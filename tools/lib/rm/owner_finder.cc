@@ -13,6 +13,8 @@ namespace {
 
 constexpr u64 CHANGES_PERIOD_NS = 2000000000;
 constexpr u64 LOOK_MARGIN_NS = 600000; // before and after a utilisation sample may have been taken
+constexpr u64 CALM_NS = 8000000000, BACKGROUND_CALM_NS = 60000000000; // an answer has the samples of 14 s
+constexpr u64 LOOK_READ_NS = 1000000000;                              // until the sample of a look is in an answer
 constexpr u64 RECENT_NS = 5000000000, PATIENCE_NS = 30000000000, REST_NS = 120000000000;
 
 } // namespace
@@ -42,8 +44,21 @@ bool Contradictions::justify_queries(u64 now_ns) const
 	return first_ns_ && now_ns <= *first_ns_ + PATIENCE_NS;
 }
 
-OwnerFinder::OwnerFinder(Client &client, const Subdevice &gpu, u64 max_gap_ns)
-	: client_(client), gpu_(gpu), owners_(max_gap_ns), changes_taken_ns_(now_ns())
+bool SearchBudget::allow(bool wanted, u64 now_ns)
+{
+	u64 passed = asked_ns_ ? now_ns - asked_ns_ : 0;
+
+	left_ns_ = std::min(left_ns_ + passed / REST, MOST_NS);
+	if (searching_)
+		left_ns_ -= std::min(left_ns_, passed);
+	asked_ns_ = now_ns;
+	searching_ = wanted && (searching_ ? left_ns_ > 0 : left_ns_ >= ENOUGH_NS);
+	return searching_;
+}
+
+OwnerFinder::OwnerFinder(Client &client, const Subdevice &gpu, u64 max_gap_ns, Search search)
+	: client_(client), gpu_(gpu), search_(search), owners_(max_gap_ns),
+	  clock_(search == Search::Background ? BACKGROUND_CALM_NS : CALM_NS), changes_taken_ns_(now_ns())
 {
 }
 
@@ -60,13 +75,15 @@ void OwnerFinder::add_resident(u64 time_ns, std::optional<u32> key)
 void OwnerFinder::query()
 {
 	u64 began = now_ns();
+	bool reads_look = began >= look_read_ns_; // and the clock stays as it is
 	std::vector<UtilSample> samples = util_samples(client_, gpu_);
 	std::vector<u64> times;
 
 	times.reserve(samples.size());
 	for (const UtilSample &sample : samples)
 		times.push_back(sample.time_ns);
-	clock_.add_answer(began, now_ns(), times);
+	if (!reads_look)
+		clock_.add_answer(began, now_ns(), times);
 	owners_.add_samples(samples);
 	auto pid_of = [this](u32 key) {
 		auto known = known_.find(key);
@@ -74,23 +91,23 @@ void OwnerFinder::query()
 	};
 	if (std::optional<UtilClock::Offset> offset = clock_.offset(); offset && owners_.contradict(*offset, pid_of))
 		contradictions_.add(began);
-}
-
-bool OwnerFinder::is_calm() const
-{
-	u64 now = now_ns();
-
-	return !unknown_.justify_queries(now) && !contradictions_.justify_queries(now);
+	// In a minute the driver will not have the sample any more at which the engine is looked at now.
+	bool is_last = !reads_look && calm_ && clock_.next_query_ns(true) > began + LOOK_READ_NS;
+	look_read_ns_ = search_ == Search::Background && is_last ? began + LOOK_READ_NS : ~u64{0};
 }
 
 u64 OwnerFinder::next_query_ns() const
 {
-	return clock_.next_query_ns(is_calm());
+	return std::min(look_read_ns_, clock_.next_query_ns(calm_));
 }
 
 void OwnerFinder::query_if_due()
 {
-	if (now_ns() >= next_query_ns())
+	u64 now = now_ns();
+	bool wanted = unknown_.justify_queries(now) || contradictions_.justify_queries(now);
+
+	calm_ = !(search_ == Search::Background ? budget_.allow(wanted, now) : wanted);
+	if (now >= next_query_ns())
 		query();
 }
 
@@ -139,7 +156,7 @@ u64 OwnerFinder::next_look_ns(u64 now) const
 	std::optional<UtilClock::Window> window = clock_.next_sample(now - std::min(now, LOOK_MARGIN_NS));
 
 	// Queries follow each other every two seconds, ten samples: the first one after each is enough to notice a change.
-	if (!window || (window->ahead > 1 && !unknown_.justify_queries(now)))
+	if (!window || (window->ahead > 1 && (calm_ || !unknown_.justify_queries(now))))
 		return ~u64{0};
 	return std::max(now + LOOK_NS, window->min_ns - std::min(window->min_ns, LOOK_MARGIN_NS));
 }

@@ -39,6 +39,23 @@ private:
 	std::optional<u64> first_ns_{}; // of those that count
 };
 
+// Limits searches for processes: for a minute at once, and for a twentieth of the time after that.
+class SearchBudget {
+public:
+	// Returns whether to search now. wanted: there is something to search for. now_ns: of CLOCK_MONOTONIC, ascending.
+	bool allow(bool wanted, u64 now_ns);
+
+private:
+	static constexpr u64 MOST_NS = 60000000000, ENOUGH_NS = 30000000000; // enough to find a process that is busy
+	static constexpr u64 REST = 20;                                      // time to wait for each time of searching
+
+	u64 left_ns_ = MOST_NS, asked_ns_ = 0; // asked_ns_: when allow() was called last; 0: never
+	bool searching_ = false;
+};
+
+// Screen: for a while, before a user's eyes. Background: for days, where a process may be found minutes later.
+enum class Search { Screen, Background };
+
 class OwnerFinder {
 public:
 	// A task, by the caller's key, and its process from now on; 0: unknown.
@@ -48,15 +65,15 @@ public:
 
 	// client and gpu outlive this. max_gap_ns: between two times that are added, where a task that is at both was on the engine
 	// in between as well.
-	OwnerFinder(Client &client, const Subdevice &gpu, u64 max_gap_ns = 0);
+	OwnerFinder(Client &client, const Subdevice &gpu, u64 max_gap_ns = 0, Search search = Search::Screen);
 
 	// Adds what was on the engine at a time of CLOCK_MONOTONIC, ns, ascending; nothing: none, or unknown.
 	void add_resident(u64 time_ns, std::optional<u32> key);
 	// Queries the driver's utilisation samples if that is due, which takes 1.2 to 2.6 ms. Call it in time: when samples are
 	// expected, queries must follow each other directly.
 	void query_if_due();
-	// Returns when a query is due, ns of CLOCK_MONOTONIC: every 2 s while unknown tasks or contradictions justify it, else
-	// every 8 s.
+	// Returns when a query is due, ns of CLOCK_MONOTONIC: every 2 s while unknown tasks or contradictions justify it, and in
+	// the background while SearchBudget allows it; else every 8 s, in the background every minute and a second after that.
 	u64 next_query_ns() const;
 	// Returns what became known since the last call, or is no longer known because the process has ended; at most every
 	// two seconds unless now is set, which queries once more.
@@ -76,16 +93,19 @@ private:
 	};
 
 	void query();
-	bool is_calm() const;
 
 	Client &client_;
 	const Subdevice &gpu_;
+	const Search search_;
 	ChannelOwners owners_;
 	UtilClock clock_;
 	std::map<u32, Known> known_; // by key
 	u64 changes_taken_ns_;       // when take_changes() looked last
 	UnknownTasks unknown_;
 	Contradictions contradictions_;
+	SearchBudget budget_;
+	bool calm_ = true;           // nothing is searched for
+	u64 look_read_ns_ = ~u64{0}; // when to query what a look after the last query is compared with
 };
 
 } // namespace tool::rm

@@ -17,8 +17,8 @@ constexpr int64_t BURST_NS = 5 * MS; // within this distance of the expected sam
 // Seen on H100s: samples are 198.2 to 201.7 ms apart.
 constexpr int64_t PERIOD_NS = 200 * MS, JITTER_NS = 2 * MS;
 constexpr int64_t PREDICTED_SAMPLES = 4; // after the newest; later ones may be too far from where they are expected
-constexpr u64 REFRESH_NS = 2000000000, CALM_NS = 8000000000; // an answer has the samples of 14 s
-constexpr u64 DRIFT_PPM = 100;                               // assumed: crystals are within 100 ppm of each other
+constexpr u64 REFRESH_NS = 2000000000;
+constexpr u64 DRIFT_PPM = 100; // assumed: crystals are within 100 ppm of each other
 
 // Returns the mean distance without those of more than twice the median: the machine was suspended meanwhile.
 u64 usual_period(const std::vector<u64> &samples)
@@ -53,11 +53,11 @@ void UtilClock::add_answer(u64 began_ns, u64 ended_ns, const std::vector<u64> &s
 {
 	if (samples.empty()) {
 		next_query_ns_ = ended_ns + REFRESH_NS;
-		calm_query_ns_ = ended_ns + CALM_NS;
+		calm_query_ns_ = ended_ns + calm_ns_;
 		return;
 	}
 	if (samples.back() < newest_) // the GPU's clock was set back
-		*this = {};
+		*this = UtilClock(calm_ns_);
 	// The driver read its samples between these times.
 	u64 margin = std::min(READ_MARGIN_NS, (ended_ns - began_ns) / 2);
 	u64 read_after = began_ns + margin, read_before = ended_ns - margin;
@@ -79,7 +79,7 @@ void UtilClock::add_answer(u64 began_ns, u64 ended_ns, const std::vector<u64> &s
 	read_after_ns_ = read_after;
 	answered_ns_ = ended_ns;
 	next_query_ns_ = schedule_query(began_ns, ended_ns, REFRESH_NS);
-	calm_query_ns_ = schedule_query(began_ns, ended_ns, CALM_NS);
+	calm_query_ns_ = schedule_query(began_ns, ended_ns, calm_ns_);
 }
 
 std::optional<UtilClock::Window> UtilClock::next_sample(u64 after_ns) const

@@ -27,13 +27,16 @@ public:
 		unsigned ahead = 0; // how many samples after the newest known one
 	};
 
+	// calm_ns: from query to query where calm is set.
+	explicit UtilClock(u64 calm_ns = 8000000000) : calm_ns_(calm_ns) {}
+
 	// Takes the answer to a query that was sent and answered at these times of CLOCK_MONOTONIC, ns. samples: the times
 	// of all samples in it, ascending, including those of earlier answers.
 	void add_answer(u64 began_ns, u64 ended_ns, const std::vector<u64> &samples);
 	// Returns nothing while the bounds are more than 2.4 ms apart.
 	std::optional<Offset> offset() const;
 	// Returns when to query next, ns of CLOCK_MONOTONIC: soon until the bounds are within 1.9 ms, then every 2 s, or every
-	// 8 s if calm is set. When a sample is due, queries follow each other directly, because each answer between two
+	// calm_ns if calm is set. When a sample is due, queries follow each other directly, because each answer between two
 	// samples narrows the bounds.
 	u64 next_query_ns(bool calm = false) const { return calm ? calm_query_ns_ : next_query_ns_; }
 
@@ -44,6 +47,7 @@ public:
 private:
 	u64 schedule_query(u64 began_ns, u64 ended_ns, u64 refresh_ns) const;
 
+	u64 calm_ns_;
 	std::optional<int64_t> min_, max_;
 	u64 read_after_ns_ = 0, answered_ns_ = 0; // last query: earliest time of the driver's read, and its answer
 	u64 newest_ = 0;                          // time of the newest sample; 0: none yet

@@ -34,6 +34,7 @@ struct SampleOptions {
 	std::vector<u32> runlists{}; // sample the engines of these; empty: all
 	std::string tsgs{};          // file of gpulens run -o, with the owners of channels; empty: none
 	bool with_snapshot = false;  // begin with a snapshot, as a recording does
+	bool background = false;     // for days: owners may become known some minutes later, at less cost
 };
 
 // All functions throw Error.
@@ -52,6 +53,9 @@ public:
 	// Reads one GPU again, for programs that do so all the time; parts that do not change may be missing. Throws Error
 	// also if the reader may not see what runs on it.
 	virtual Gpu snapshot(unsigned number) const { return gpus({number}).at(0); }
+	// Reads one GPU again for its metrics: what does not change may be as it was at first, and processes, GPCs and SMs may be
+	// missing.
+	virtual Gpu reread_gpu(unsigned number) const { return gpus({number}).at(0); }
 	// Samples one GPU: the named one, or the only one.
 	virtual std::unique_ptr<SampleStream> samples(const std::vector<unsigned> &, const SampleOptions &) const
 	{
@@ -66,6 +70,8 @@ public:
 	// Returns a sampling period that costs little, for programs that sample so many GPUs all the time; 0: there are no
 	// samples.
 	virtual u32 modest_period_us(size_t) const { return 0; }
+	// The same for programs that do so for days and need the sums of minutes only.
+	virtual u32 background_period_us(size_t gpus) const { return modest_period_us(gpus); }
 	// Returns how often samples must be read, so that none are lost.
 	virtual std::chrono::milliseconds read_period() const { return std::chrono::milliseconds(20); }
 	// Returns counters of the cost of reading the GPU, in the format of /proc/gpuX/stats; nothing: it has none.

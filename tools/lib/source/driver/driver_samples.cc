@@ -37,8 +37,10 @@ template <size_t N> void copy_name(char (&field)[N], const std::string &name)
 
 } // namespace
 
-DriverSamples::DriverSamples(unsigned gpu, u32 period_us, const std::vector<RunTsg> &tsgs)
-	: gpu_(gpu), period_ns_(u64{period_us} * 1000), finder_(client_, subdevice_)
+DriverSamples::DriverSamples(unsigned gpu, u32 period_us, const std::vector<RunTsg> &tsgs, rm::Search search)
+	: gpu_(gpu), period_ns_(u64{period_us} * 1000),
+	  at_random_(search == rm::Search::Background && period_ns_ > MAX_PERIOD_NS), random_(std::random_device()()),
+	  finder_(client_, subdevice_, 0, search)
 {
 	std::vector<rm::Attached> attached = client_.gpus();
 	const rm::Attached &sampled = rm::find_attached(attached, gpu);
@@ -173,7 +175,13 @@ void DriverSamples::add_sample()
 		sample.word = htole32(status);
 	}
 	append_record(bytes_, sample);
-	due_ += period_ns_;
+	due_ += next_distance_ns();
+}
+
+u64 DriverSamples::next_distance_ns()
+{
+	return at_random_ ? std::uniform_int_distribution<u64>(period_ns_ / 2, period_ns_ * 3 / 2)(random_)
+			  : period_ns_;
 }
 
 void DriverSamples::add_owner(u32 channel, u32 pid, Evidence evidence)

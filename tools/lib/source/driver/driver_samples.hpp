@@ -9,6 +9,7 @@
 
 #include <chrono>
 #include <map>
+#include <random>
 #include <string>
 #include <string_view>
 
@@ -16,9 +17,10 @@ namespace tool {
 
 class DriverSamples : public SampleStream {
 public:
-	// gpu: its index in PCI order. tsgs: known TSGs; a sample of one of their channels becomes a sample of the TSG.
-	// Throws Error.
-	DriverSamples(unsigned gpu, u32 period_us, const std::vector<RunTsg> &tsgs);
+	// gpu: its index in PCI order. tsgs: known TSGs; a sample of one of their channels becomes a sample of the TSG. In the
+	// background, samples at long periods have random distances, half a period to one and a half: what repeats with the
+	// period is counted rightly, too. Throws Error.
+	DriverSamples(unsigned gpu, u32 period_us, const std::vector<RunTsg> &tsgs, rm::Search search);
 
 	// Samples for this time or until 256 KiB are collected. The first bytes are a snapshot with the chip. A query
 	// takes some 0.3 ms; ticks during a query are recorded as late.
@@ -32,6 +34,7 @@ private:
 	void add_tsgs(std::string &records, const std::vector<RunTsg> &tsgs);
 	u32 query_resident(rm::ResidentChannel &resident, u64 &time_ns);
 	void add_sample();
+	u64 next_distance_ns();
 	void add_owners(bool now);
 	void add_owner(u32 channel, u32 pid, Evidence evidence);
 
@@ -39,6 +42,8 @@ private:
 	rm::Subdevice subdevice_;
 	unsigned gpu_;
 	u64 period_ns_, due_ = 0;
+	const bool at_random_; // distances between samples
+	std::minstd_rand random_;
 	u64 next_look_ns_ = ~u64{0};         // at the resident channel, beside samples, to know owners
 	std::map<u32, u32> tsg_of_, claims_; // TSG and last known pid, by channel
 	rm::OwnerFinder finder_;

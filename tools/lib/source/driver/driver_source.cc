@@ -26,7 +26,7 @@ namespace tool {
 namespace {
 
 // Of samples: each wakes a thread up, as each sample does.
-constexpr std::chrono::milliseconds PIECE{10}, LONG_PIECE{50};
+constexpr std::chrono::milliseconds PIECE{10}, LONG_PIECE{50}, BACKGROUND_PIECE{200};
 constexpr u32 LONG_PERIOD_US = 10000;
 constexpr const char *NO_RUNLISTS = "NVIDIA's driver does not report them, the module of gpulens does: --source module";
 
@@ -51,6 +51,7 @@ public:
 	{
 		read_chip();
 		read_engines();
+		read_copy_engines();
 		read_classes();
 	}
 
@@ -62,6 +63,19 @@ public:
 		read_channels();
 		read_processes();
 		return std::exchange(gpu_, std::move(names));
+	}
+
+	// What read_names() has read. Throws Error if the GPU no longer answers.
+	const Gpu &reread_names()
+	{
+		rm::ArchInfo arch;
+		u32 status = client_.query(subdevice_, arch);
+
+		if (status != rm::NV_OK)
+			throw Error(Error::Source,
+				    fmt::format("{}: {}", gpu_.chip.device,
+						rm::explain_refusal(rm::ArchInfo::NAME, status, client_.version())));
+		return gpu_;
 	}
 
 	Gpu read()
@@ -436,6 +450,14 @@ public:
 		reader_.read_names();
 	}
 
+	Gpu reread_names()
+	{
+		Gpu gpu = reader_.reread_names();
+
+		gpu.index = static_cast<int>(number_);
+		return gpu;
+	}
+
 	// period: until processes and channels are read again.
 	const Gpu &read(std::chrono::seconds period)
 	{
@@ -467,10 +489,30 @@ u32 DriverSource::modest_period_us(size_t gpus) const
 	return static_cast<u32>(gpus > 1 ? std::min(EACH_US * gpus, MAX_US) : ONE_US);
 }
 
+// Four samples a second of all GPUs up to eight; of more, one of each in two seconds.
+u32 DriverSource::background_period_us(size_t gpus) const
+{
+	constexpr size_t EACH_US = 250000, MAX_US = 2000000;
+
+	return static_cast<u32>(std::min(EACH_US * std::max<size_t>(gpus, 1), MAX_US));
+}
+
 DriverSource::DriverSource() = default;
 DriverSource::~DriverSource() = default;
 
 Gpu DriverSource::snapshot(unsigned number) const
+{
+	return read_watched(number, [this](Watched &watched) {
+		return watched.read(std::chrono::seconds(watched_.size() > 2 ? 10 : 5));
+	});
+}
+
+Gpu DriverSource::reread_gpu(unsigned number) const
+{
+	return read_watched(number, [](Watched &watched) { return watched.reread_names(); });
+}
+
+Gpu DriverSource::read_watched(unsigned number, const std::function<Gpu(Watched &)> &read) const
 {
 	std::lock_guard lock(mutex_);
 	std::unique_ptr<Watched> &watched = watched_[number];
@@ -478,7 +520,7 @@ Gpu DriverSource::snapshot(unsigned number) const
 	try {
 		if (!watched)
 			watched = std::make_unique<Watched>(number);
-		return watched->read(std::chrono::seconds(watched_.size() > 2 ? 10 : 5));
+		return read(*watched);
 	} catch (const Error &) {
 		watched.reset(); // the driver may have been loaded again
 		throw;
@@ -495,8 +537,11 @@ std::unique_ptr<SampleStream> DriverSource::samples(const std::vector<unsigned> 
 	return std::make_unique<BackgroundSamples>(
 		std::make_unique<DriverSamples>(numbers.empty() ? 0 : numbers[0], options.period_us,
 						options.tsgs.empty() ? std::vector<RunTsg>()
-								     : read_run_file(options.tsgs)),
-		options.period_us < LONG_PERIOD_US ? PIECE : LONG_PIECE);
+								     : read_run_file(options.tsgs),
+						options.background ? rm::Search::Background : rm::Search::Screen),
+		options.period_us < LONG_PERIOD_US ? PIECE
+		: options.background               ? BACKGROUND_PIECE
+						   : LONG_PIECE);
 }
 
 Gpu DriverSource::gpu_at(const std::string &pci)

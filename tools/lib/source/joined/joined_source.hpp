@@ -36,6 +36,7 @@ public:
 					      const SampleOptions &options) const override;
 	bool finds_owners() const override { return true; }
 	u32 modest_period_us(size_t gpus) const override { return module_->modest_period_us(gpus); }
+	u32 background_period_us(size_t gpus) const override { return module_->background_period_us(gpus); }
 	std::optional<std::string> stats(unsigned number) const override { return module_->stats(number); }
 
 private:
