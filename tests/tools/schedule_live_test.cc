@@ -374,6 +374,7 @@ TEST(ScheduleInterleaved, TheSimulationOfTimeSlicesAgrees)
 		for (const std::vector<u32> &tsgs : {std::vector<u32>{1, 2, 3}, {1, 2, 1, 3}}) {
 			EmulatedPort port(chip, programs);
 			std::vector<Slot> slots;
+			slots.reserve(tsgs.size());
 			for (u32 tsg : tsgs)
 				slots.push_back({tsg - 1, 1048576});
 			ASSERT_EQ(port.order_tsgs(tsgs), 0);
