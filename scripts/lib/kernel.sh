@@ -38,6 +38,20 @@ lens_no_warning() {
 	return $lens_status
 }
 
+# lens_keep_module IMAGE VERSION NAME FOLDER: copies a module of an unpacked kernel, and what it needs, to
+# FOLDER/lib/modules/VERSION/ with modules.dep. Fails where IMAGE has none.
+lens_keep_module() {
+	# a line of modules.dep: the module's path, a colon, the paths of what it needs
+	lens_line=$(grep "/$3\\.ko[.a-z]*:" "$1/lib/modules/$2/modules.dep") || return 1
+	rm -rf "$4" "$4.part"
+	for lens_path in $(echo "$lens_line" | tr -d :); do
+		mkdir -p "$4.part/lib/modules/$2/${lens_path%/*}"
+		cp "$1/lib/modules/$2/$lens_path" "$4.part/lib/modules/$2/$lens_path"
+	done
+	echo "$lens_line" >"$4.part/lib/modules/$2/modules.dep"
+	mv "$4.part" "$4"
+}
+
 case ${0##*/}:${1:-} in
 kernel.sh:kdir) lens_kdir ;;
 kernel.sh:kver) lens_kver ;;

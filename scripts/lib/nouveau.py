@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """The kernel's own driver, nouveau, in a guest: its modules, the ROM that it reads (vbios.py), and how it is loaded.
-The modules are those of the guest's kernel, unmodified; scripts/fetch-kernel --module nouveau gets them."""
+The modules are those of the guest's kernel, unmodified; scripts/fetch-kernel --module nouveau gets them, and
+scripts/build-debug-kernel kasan builds them."""
 
 import json
 import pathlib
