@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 """The kernel's own driver, nouveau, on emulated GPUs, with gpulens beside it: a driver that this project did not write
 makes page tables, instance blocks, channels and runlists, and its log says what it thinks of the emulated GPU. Any
-warning of the kernel, such as the one at each of nouveau's time limits, ends the guest (panic_on_warn). scripts/test
-runs these tests on two GPUs, make test-drivers on three; test_nouveau_lifecycle.py has the long ones. Each test finds
-nouveau loaded and gpulens not, whatever ran before. The modules come from Debian's package of the guest's kernel.
+warning of the kernel, such as the one at each of nouveau's time limits, ends the guest (panic_on_warn), or fails the
+test on a debug kernel. scripts/test runs these tests on two GPUs, make test-drivers and scripts/test-debug kasan on
+three; test_nouveau_lifecycle.py has the long ones. Each test finds nouveau loaded and gpulens not, whatever ran before.
 docs/drivers.md."""
 
 import os

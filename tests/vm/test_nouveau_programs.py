@@ -99,7 +99,7 @@ def test_exactly_one_program_is_stopped_and_let_go(machine: Guest, card: Card) -
     assert sorted(read_channels(machine, card, COPIES)) == sorted([1, first.channel, second.channel])
     try:
         machine.check(f"echo {first.channel} >/proc/gpu{card.index}/disable_channel")
-        machine.check("sleep 0.3")  # more than a round takes
+        machine.check(f"sleep {0.3 * SLOW}")  # more than a round takes
         stopped = first.read()
         second.wait_for(SUM)
         assert first.read() == stopped and "sum" not in stopped
