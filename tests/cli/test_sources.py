@@ -13,10 +13,10 @@ import re
 import subprocess
 import time
 import typing
-import urllib.request
 
 import jsonschema
 import pytest
+from support.exporter import get, listening
 from support.fakeproc import (BUSY, ENABLED, GR, Channel, Engine, FakeProc, Tsg, make_sample, sample_head, snapshot)
 from support.fakerm import FACTS, ask_rm, fake_rm, recording_with
 from support.program import ROOT, TOOL, gpulens, image
@@ -136,20 +136,12 @@ def test_the_exporter_counts_work_that_repeats_with_its_period(folder: pathlib.P
     recording = recording_with(folder, (
         "live_run2/states/two/resident_channel_timeseries/first_changes_us_chid", turns))
     seen = []
-    with subprocess.Popen([str(TOOL), "--source", "rm", "export", "--prometheus", "--listen", "127.0.0.1:0"],
-                          env={**os.environ, **fake_rm(RECORDING=recording, STATE="two")}, stderr=subprocess.PIPE,
-                          text=True) as process:
-        assert process.stderr
-        address = re.search(r"http://\S+", process.stderr.readline())
-        assert address
+    with listening("--source", "rm", env=fake_rm(RECORDING=recording, STATE="two")) as (_, url):
         for wait_s in (20, 25):
             time.sleep(wait_s)
-            with urllib.request.urlopen(address[0], timeout=10) as answer:
-                page = str(answer.read(), "ascii")
             seen.append({pid: float(value) for pid, value in re.findall(
-                r'^gpulens_process_engine_seconds_total\{.*pid="(\d+)",.*\} ([\d.]+)$', page, re.M)})
-        process.terminate()
-    shares = [(seen[1][pid] - seen[0].get(pid, 0)) / 25 for pid in ("473", "524")]
+                r'^gpulens_process_engine_seconds_total\{.*pid="(\d+)",.*\} ([\d.]+)$', get(url)[2], re.M)})
+    shares = [(seen[1].get(pid, 0) - seen[0].get(pid, 0)) / 25 for pid in ("473", "524")]
     assert all(0.25 < share < 0.75 for share in shares), seen
 
 

@@ -10,8 +10,8 @@ import resource
 import subprocess
 import time
 import typing
-import urllib.request
 
+from support.exporter import get, listening
 from support.fakeproc import BUSY, ENABLED, GR, Channel, Engine, FakeProc, Tsg, make_sample, sample_head, snapshot
 from support.fakerm import FACTS, ask_rm, fake_rm, recording_with
 from support.program import TOOL, gpulens, image
@@ -153,10 +153,9 @@ def count_load(process: "subprocess.Popen[typing.Any]", log: pathlib.Path) -> "t
 
 
 def with_four_gpus(folder: pathlib.Path, log: pathlib.Path) -> "dict[str, str]":
-    """The environment with four GPUs of the driver, each with two processes that take turns."""
+    """Variables of the environment for four GPUs of the driver, each with two processes that take turns."""
     gpus = [{**FACTS["gpus"][0], "bus": bus} for bus in range(1, 5)]
-    return {**os.environ, **fake_rm(RECORDING=recording_with(folder, ("gpus", gpus)), GPU="0123", STATE="two",
-                                    LOG=str(log))}
+    return fake_rm(RECORDING=recording_with(folder, ("gpus", gpus)), GPU="0123", STATE="two", LOG=str(log))
 
 
 def watch_load(process: "subprocess.Popen[typing.Any]", log: pathlib.Path, controls: int, waits: int
@@ -173,12 +172,6 @@ def watch_load(process: "subprocess.Popen[typing.Any]", log: pathlib.Path, contr
     return seen
 
 
-def get_page(address: str) -> str:
-    """A page of the exporter."""
-    with urllib.request.urlopen(address, timeout=10) as answer:
-        return str(answer.read(), "utf-8")
-
-
 def test_top_of_four_gpus_asks_the_driver_seldom_once_it_knows_all_owners(tmp_path: pathlib.Path) -> None:
     """At 10 Hz, of which 12 times a second for a sample of one of four GPUs. The rest is 6 to 15 a second: looks at
     the resident channel around one in 40 of the driver's samples of processes, these samples every 8 s, processes and
@@ -188,35 +181,33 @@ def test_top_of_four_gpus_asks_the_driver_seldom_once_it_knows_all_owners(tmp_pa
     woke up every 10 ms."""
     log = tmp_path / "log"
     words = [str(TOOL), "--source", "rm", "top", "--batch", "700", "--delay", "100ms"]
-    with subprocess.Popen(words, env=with_four_gpus(tmp_path, log), stdout=subprocess.DEVNULL) as process:
+    env = {**os.environ, **with_four_gpus(tmp_path, log)}
+    with subprocess.Popen(words, env=env, stdout=subprocess.DEVNULL) as process:
         seen = watch_load(process, log, 400, 4000)
         process.terminate()
     assert seen[-1][0] < 400 and seen[-1][1] < 4000, seen
 
 
 def test_the_exporter_of_four_gpus_asks_the_driver_less_than_top(tmp_path: pathlib.Path) -> None:
-    """Four times a second for a sample of one of four GPUs, and samples of processes once a minute; 94 waits a second. A
-    scrape takes 16 ioctls: a client, the addresses of the GPUs, and a query of each. Seen failing with 23 to 33 queries
-    and 960 waits a second, as with the period of top and threads that woke up every 10 ms; and with 308 ioctls a scrape,
-    which opened each GPU and asked for all of it again."""
+    """Four times a second for a sample of one of four GPUs, and samples of processes once a minute; 94 waits a second.
+    A scrape takes 16 ioctls: a client, the addresses of the GPUs, and a query of each. Seen failing with 23 to 33
+    queries and 960 waits a second, as with the period of top and threads that woke up every 10 ms; and with 308 ioctls
+    for a scrape, which opened each GPU and asked for all of it again."""
     log = tmp_path / "log"
-    words = [str(TOOL), "--source", "rm", "export", "--prometheus", "--listen", "127.0.0.1:0"]
-    with subprocess.Popen(words, env=with_four_gpus(tmp_path, log), stderr=subprocess.PIPE, text=True) as process:
-        assert process.stderr
-        address = re.search(r"http://\S+", process.stderr.readline())
-        assert address
-        pages, began = [get_page(address[0])], time.monotonic()  # the first one opens the GPUs
+    with listening("--source", "rm", env=with_four_gpus(tmp_path, log)) as (process, url):
+        pages, began = [get(url)[2]], time.monotonic()  # the first one opens the GPUs
         seen = watch_load(process, log, 120, 1500)
         before = len(log.read_text(encoding="ascii").splitlines())
-        pages.append(get_page(address[0]))
+        pages.append(get(url)[2])
         passed = time.monotonic() - began
         scrape = len(log.read_text(encoding="ascii").splitlines()) - before
-        process.terminate()
     assert seen[-1][0] < 120 and seen[-1][1] < 1500, seen
     assert scrape <= 30
     for page in pages:
         assert all(f'gpulens_up{{gpu="{gpu}"}} 1\n' in page for gpu in range(4))
         assert page.count("gpulens_engine_info{") == 4 * 22 and page.count('hazard="grce-shares-pce"} 2\n') == 4
-    counted = re.findall(r'^gpulens_process_engine_seconds_total\{gpu="(\d)".*pid="(\d*)".* ([\d.]+)$', pages[1], re.M)
+    counted = re.findall(r'^gpulens_process_engine_seconds_total\{gpu="(\d)".*pid="(\d*)".* ([\d.]+)$', pages[1],
+                         re.M)
     assert {(gpu, pid) for gpu, pid, _ in counted} == {(gpu, pid) for gpu in "0123" for pid in ("", "473", "524")}
-    assert all(passed - 4 < sum(float(seconds) for at, _, seconds in counted if at == gpu) < passed + 2 for gpu in "0123")
+    for gpu in "0123":
+        assert passed - 4 < sum(float(seconds) for at, _, seconds in counted if at == gpu) < passed + 2

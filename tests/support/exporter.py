@@ -2,6 +2,7 @@
 """Helpers for tests of gpulens export: a folder in place of /proc, a running server, and parsed answers."""
 
 import contextlib
+import os
 import pathlib
 import shutil
 import subprocess
@@ -62,10 +63,11 @@ def fake_proc(folder: pathlib.Path) -> None:
 
 
 @contextlib.contextmanager
-def listening(*words: str, at: str = "127.0.0.1:0") -> typing.Iterator[typing.Tuple["subprocess.Popen[str]", str]]:
-    """Starts the exporter; yields the process and its URL."""
+def listening(*words: str, at: str = "127.0.0.1:0", env: typing.Optional[typing.Dict[str, str]] = None
+              ) -> typing.Iterator[typing.Tuple["subprocess.Popen[str]", str]]:
+    """Starts the exporter, with more variables in its environment; yields the process and its URL."""
     with subprocess.Popen([*ENDS_WITH_PARENT, str(TOOL), *EXPORT, "--listen", at, *words], stderr=subprocess.PIPE,
-                          text=True) as process:
+                          text=True, env={**os.environ, **(env or {})}) as process:
         try:
             assert process.stderr
             line = process.stderr.readline()
