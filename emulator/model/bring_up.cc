@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-// PMC's interrupt tree and PTIMER's alarm; see bring_up.hpp.
+// Interrupt trees and PTIMER's alarm; see bring_up.hpp.
 #include "model/bring_up.hpp"
+
+#include <utility>
 
 namespace emu {
 
@@ -65,6 +67,88 @@ void InterruptTree::reset()
 	bool older = kind_ != BringUp::Pascal;
 	enabled_[0] = enabled_[1] = older ? ~0u : 0;
 	on_[0] = on_[1] = !older;
+}
+
+VectorTree::VectorTree(std::vector<InterruptVector> vectors) : vectors_(std::move(vectors))
+{
+	// a profile may number its engines as it likes
+	std::erase_if(vectors_, [](const InterruptVector &v) { return v.number >= 32 * LEAVES; });
+	VectorTree::reset();
+}
+
+void VectorTree::reset()
+{
+	levels_.assign(vectors_.size(), false);
+	for (unsigned i = 0; i < LEAVES; i++)
+		leaf_[i] = leaf_enabled_[i] = 0;
+	top_enabled_ = 0;
+}
+
+void VectorTree::collect()
+{
+	for (size_t i = 0; i < vectors_.size(); i++) {
+		const InterruptVector &v = vectors_[i];
+		bool level = v.level && v.level();
+		bool message = v.message && std::exchange(*v.message, false);
+		if (message || (level && !levels_[i]))
+			leaf_[v.number / 32] |= 1u << v.number % 32;
+		levels_[i] = level;
+	}
+}
+
+// A subtree is two leaves.
+u32 VectorTree::top()
+{
+	u32 v = 0;
+	for (unsigned i = 0; i < LEAVES; i++)
+		v |= u32((leaf_[i] & leaf_enabled_[i]) != 0) << i / 2;
+	return v;
+}
+
+bool VectorTree::raised()
+{
+	collect();
+	return (top() & top_enabled_) != 0;
+}
+
+// LEAF(i) 0x1000, LEAF_EN_SET(i) 0x1200, LEAF_EN_CLEAR(i) 0x1400, TOP 0x1600, TOP_EN_SET 0x1608, TOP_EN_CLEAR 0x1610 from
+// 0xb80000 on: DOC ampere/ga102/dev_vm.ref.txt. That TOP does not show what a leaf does not enable is nouveau's use of it
+// (subdev/vfn/tu102.c).
+bool VectorTree::read(u32 abs, u32 &v)
+{
+	u32 off = abs - BASE, i = off % 0x200 / 4;
+	collect();
+	if (off < 0x600 && i < LEAVES && !(off & 3)) {
+		v = off < 0x200 ? leaf_[i] : leaf_enabled_[i];
+		return true;
+	}
+	switch (off) {
+	case 0x600: v = top(); return true;
+	case 0x608:
+	case 0x610: v = top_enabled_; return true;
+	}
+	return false;
+}
+
+bool VectorTree::write(u32 abs, u32 v)
+{
+	u32 off = abs - BASE, i = off % 0x200 / 4;
+	collect();
+	if (off < 0x600 && i < LEAVES && !(off & 3)) {
+		if (off < 0x200)
+			leaf_[i] &= ~v;
+		else if (off < 0x400)
+			leaf_enabled_[i] |= v;
+		else
+			leaf_enabled_[i] &= ~v;
+		return true;
+	}
+	switch (off) {
+	case 0x600: return true; // read only
+	case 0x608: top_enabled_ |= v; return true;
+	case 0x610: top_enabled_ &= ~v; return true;
+	}
+	return false;
 }
 
 // NV_PMC_ENABLE PFIFO 8, PGRAPH 12: OGK maxwell/gm107/dev_boot.h, DOC gk104-disable-graphics-power-gating.txt (PGRAPH),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// What a driver asks for when it starts the chip: PMC's interrupt tree and enables, and registers that only keep what
-// is written. Registers with sources: bring_up.cc and bring_up_table.cc. Graphics cards but second Maxwell, up to Turing;
+// What a driver asks for when it starts the chip: interrupt trees, PMC's enables, and registers that only keep what
+// is written. Registers with sources: bring_up.cc and bring_up_table.cc. Graphics cards but second Maxwell, up to Ampere;
 // MasterEnable is on every chip up to Turing.
 #pragma once
 #include "model/pfifo.hpp"
@@ -35,6 +35,36 @@ private:
 	BringUp kind_;
 	u32 enabled_[2]; // lines
 	bool on_[2];     // all enabled lines together
+};
+
+// A vector of VectorTree. It arrives when *message is set, which clears it, and when level rises; either may be null.
+struct InterruptVector {
+	unsigned number;
+	bool *message;
+	std::function<bool()> level;
+};
+
+// The CPU's interrupt tree from Ampere on: NV_VIRTUAL_FUNCTION_PRIV_CPU_INTR_*. A leaf keeps a vector until a one is
+// written.
+class VectorTree : public Unit {
+public:
+	explicit VectorTree(std::vector<InterruptVector> vectors);
+	std::vector<Range> ranges() const override { return {{BASE, 0x1000}}; }
+	bool read(u32 offset, u32 &value) override;
+	bool write(u32 offset, u32 value) override;
+	void reset() override;
+
+	bool raised();
+
+private:
+	static constexpr u32 BASE = 0xb81000;
+	static constexpr unsigned LEAVES = 8;
+	void collect();
+	u32 top();
+
+	std::vector<InterruptVector> vectors_;
+	std::vector<bool> levels_; // as seen last
+	u32 leaf_[LEAVES], leaf_enabled_[LEAVES], top_enabled_;
 };
 
 // PMC ENABLE 0x200. Turning PFIFO off (bit 8) resets it; of that its interrupts are modelled, not its runlists and channels.

@@ -10,7 +10,8 @@ namespace emu {
 
 namespace {
 
-constexpr u32 READ_ONLY = 0;
+constexpr u32 READ_ONLY = 0, VF_PRIV = 0xb80000;
+constexpr unsigned TYPE_LCE = 19; // EngineInfo::type
 
 // Memory controllers. Assumed: as many of them are there as share the memory evenly in MiB, the first ones, and of each
 // group (FBP) the same part of its L2 slices.
@@ -67,36 +68,45 @@ void add_volta(std::vector<KeptRegister> &all)
 		      });
 }
 
+// Turing and Ampere, whose headers agree: AON_SECURE_SCRATCH_GROUP_05 of GFW boot, MMU of the virtual function.
+void add_vf(std::vector<KeptRegister> &all)
+{
+	add_rows(all,
+		 {
+			 // readable, and GFW_BOOT_PROGRESS completed (OGK turing/tu102/dev_gc6_island.h, ampere/ga102/
+			 // dev_gc6_island.h, their _addendum.h)
+			 {.offset = 0x118128, .reset = 0x1, .writable = READ_ONLY},
+			 {.offset = 0x118234, .reset = 0xff, .writable = READ_ONLY},
+			 // two fault buffers: LO, HI, GET, PUT, SIZE (OGK turing/tu102/dev_vm.h, DOC ampere/ga102/
+			 // dev_vm.ref.txt); 256 entries are assumed. What faulted 0x3080 to 0x3094: nothing.
+			 // INVALIDATE_PDB, its upper half, INVALIDATE: no TLB, nothing to do
+			 {.offset = VF_PRIV + 0x3000, .count = 2, .stride = 32},
+			 {.offset = VF_PRIV + 0x3004, .count = 2, .stride = 32},
+			 {.offset = VF_PRIV + 0x3008, .count = 2, .stride = 32},
+			 {.offset = VF_PRIV + 0x300c, .writable = READ_ONLY, .count = 2, .stride = 32},
+			 {.offset = VF_PRIV + 0x3010, .reset = 256, .writable = 0xe0000000, .count = 2, .stride = 32},
+			 {.offset = VF_PRIV + 0x3080, .writable = READ_ONLY, .count = 6},
+			 {.offset = VF_PRIV + 0x30a0, .count = 2},
+			 {.offset = VF_PRIV + 0x30b0, .writable = 0x7fffffff},
+			 // written before INVALIDATE (nouveau subdev/mmu/vmmtu102.c)
+			 {.offset = 0x100e68},
+		 });
+}
+
 void add_turing(std::vector<KeptRegister> &all)
 {
-	constexpr u32 VF = 0xb80000;
+	add_vf(all);
 	add_rows(
 		all,
 		{
-			// AON_SECURE_SCRATCH_GROUP_05: readable, and GFW_BOOT_PROGRESS completed (OGK turing/tu102/
-			// dev_gc6_island.h, dev_gc6_island_addendum.h)
-			{.offset = 0x118128, .reset = 0x1, .writable = READ_ONLY},
-			{.offset = 0x118234, .reset = 0xff, .writable = READ_ONLY},
 			// CPU_INTR_LEAF, LEAF_EN_SET, LEAF_EN_CLEAR, TOP, TOP_EN_SET, TOP_EN_CLEAR (OGK turing/tu102/dev_vm.h):
 			// nothing is ever pending in that tree
-			{.offset = VF + 0x1000, .writable = READ_ONLY, .count = 8},
-			{.offset = VF + 0x1200, .count = 8},
-			{.offset = VF + 0x1400, .count = 8},
-			{.offset = VF + 0x1600, .writable = READ_ONLY},
-			{.offset = VF + 0x1608},
-			{.offset = VF + 0x1610},
-			// two fault buffers: LO, HI, GET, PUT, SIZE (the same file); 256 entries are assumed. What faulted
-			// 0x3080 to 0x3094: nothing. INVALIDATE_PDB, its upper half, INVALIDATE: no TLB, nothing to do
-			{.offset = VF + 0x3000, .count = 2, .stride = 32},
-			{.offset = VF + 0x3004, .count = 2, .stride = 32},
-			{.offset = VF + 0x3008, .count = 2, .stride = 32},
-			{.offset = VF + 0x300c, .writable = READ_ONLY, .count = 2, .stride = 32},
-			{.offset = VF + 0x3010, .reset = 256, .writable = 0xe0000000, .count = 2, .stride = 32},
-			{.offset = VF + 0x3080, .writable = READ_ONLY, .count = 6},
-			{.offset = VF + 0x30a0, .count = 2},
-			{.offset = VF + 0x30b0, .writable = 0x7fffffff},
-			// written before INVALIDATE (nouveau subdev/mmu/vmmtu102.c)
-			{.offset = 0x100e68},
+			{.offset = VF_PRIV + 0x1000, .writable = READ_ONLY, .count = 8},
+			{.offset = VF_PRIV + 0x1200, .count = 8},
+			{.offset = VF_PRIV + 0x1400, .count = 8},
+			{.offset = VF_PRIV + 0x1600, .writable = READ_ONLY},
+			{.offset = VF_PRIV + 0x1608},
+			{.offset = VF_PRIV + 0x1610},
 			// bit 31 enables the doorbell; engines whose context switch timed out: none (nouveau engine/fifo/tu102.c)
 			{.offset = 0xb65000},
 			{.offset = 0x2a30, .writable = READ_ONLY},
@@ -283,55 +293,134 @@ void add_maxwell(std::vector<KeptRegister> &all)
 		});
 }
 
-} // namespace
-
-std::vector<KeptRegister> kept_registers(const Profile &p)
+// GA100 and GA102. What their headers lack is as on earlier chips where nouveau reads it alike.
+void add_ampere(std::vector<KeptRegister> &all, const Profile &p)
 {
-	std::vector<KeptRegister> all = {
-		// PBUS INTR_0, INTR_EN_0 (DOC volta/gv100/dev_bus.ref.txt): never pending here
-		{.offset = 0x1100, .writable = READ_ONLY},
-		{.offset = 0x1140},
-		// PTIMER PRI_TIMEOUT_SAVE_0, SAVE_1 (DOC volta/gv100/dev_timer.ref.txt): nothing timed out
-		{.offset = 0x9084, .count = 2},
-		// bit 1: devinit has run (nouveau subdev/devinit/gf100.c)
-		{.offset = 0x2240c, .reset = 0x2},
-		// NV_UFLUSH: FB_FLUSH and the four beside it (OGK maxwell/gm107/dev_flush.h); bit 1, outstanding (nouveau
-		// subdev/bar/g84.c), is never set, since memory is written at once
-		{.offset = 0x70000, .writable = READ_ONLY, .count = 5},
-		// MMU: CTRL with PRI_FIFO_EMPTY and PRI_FIFO_SPACE 32 (DOC turing/tu104/pri_mmu_both.ref.txt), its copies;
-		// NISO_FLUSH_SYSMEM_ADDR, INVALIDATE_PDB, INVALIDATE (OGK maxwell/gm107/dev_fb.h): no TLB, nothing to do.
-		{.offset = 0x100c80, .reset = 0x00208000, .writable = 0xff001fff},
-		{.offset = 0x100c10, .count = 2},
-		{.offset = 0x100cb8},
-		{.offset = 0x100cbc, .writable = 0x7fffffff},
-		// PRI ring: interrupts 0x120058, 0x12005c, hub and ROP stations (nouveau subdev/privring/gk104.c)
-		{.offset = 0x120058, .writable = READ_ONLY, .count = 2},
-		{.offset = 0x120070, .reset = 1, .writable = READ_ONLY},
-		{.offset = 0x120074, .reset = p.num_fbps, .writable = READ_ONLY},
-		// PMU, a falcon without a program: IRQMCLR +0x14, DMACTL +0x10c with both scrubbings done (OGK turing/tu102/
-		// dev_falcon_v4.h), idle state +0x4c, reset +0x3c0 (nouveau subdev/pmu/base.c, gp102.c)
-		{.offset = 0x10a014},
-		{.offset = 0x10a04c, .writable = READ_ONLY},
-		{.offset = 0x10a10c, .writable = 0x1},
-		{.offset = 0x10a3c0, .writable = 0x1},
-		// PMGR: interrupts of GPIO lines and of display ports, never pending, and their enables (nouveau
-		// subdev/gpio/gk104.c, subdev/i2c/gk104.c)
-		{.offset = 0xdc00, .writable = READ_ONLY},
-		{.offset = 0xdc08},
-		{.offset = 0xdc60, .writable = READ_ONLY},
-		{.offset = 0xdc68},
-		{.offset = 0xdc80, .writable = READ_ONLY},
-		{.offset = 0xdc88},
-	};
-	add_rows(all,
-		 {
-			 // PFIFO: place of USERD in BAR1 0x2254, errors 0x252c, 0x256c, PBDMAs with interrupts 0x25a0
-			 // (nouveau engine/fifo/gk104.c): nothing is ever wrong
-			 {.offset = 0x2254},
-			 {.offset = 0x252c, .writable = READ_ONLY},
-			 {.offset = 0x256c, .writable = READ_ONLY},
-			 {.offset = 0x25a0, .writable = READ_ONLY},
-		 });
+	add_vf(all);
+	add_rows(
+		all,
+		{
+			// PMC: ENABLE, DEVICE_ENABLE (OGK ampere/ga102/dev_boot.h), all on at first (assumed); nothing follows
+			{.offset = 0x200, .reset = ~0u},
+			{.offset = 0x600, .reset = ~0u},
+			// straps as in add_from_pascal()
+			{.offset = 0x101000, .reset = 0x00400000},
+			// FUSE: STATUS_OPT_DISPLAY (OGK ampere/ga100/dev_fuse.h), a set bit: there is none
+			{.offset = 0x820c04, .reset = 0x1, .writable = READ_ONLY},
+			// FBPA: of the group and 0x10ecc0 what nouveau subdev/fb/ramgp100.c writes
+			{.offset = 0x9a0160},
+			{.offset = 0x9a0584},
+			{.offset = 0x9a065c},
+			{.offset = 0x10ecc0},
+			// MMU: nouveau subdev/fb/gp100.c, and the copies there; subdev/fb/tu102.c (0x1fa80c bit 4: protected memory is
+			// locked)
+			{.offset = 0x100cc4, .count = 3},
+			{.offset = 0x1fac80},
+			{.offset = 0x1facc4, .count = 3},
+			{.offset = 0x1fa80c, .writable = READ_ONLY},
+			// INT_VECTOR_INFO_FAULT, INT_VECTOR_FAULT(i): ERROR 15:0, NOTIFY 31:16 (DOC turing/tu104/pri_mmu_hub.ref.txt;
+			// the vectors: ampere/host/ampere_interrupt_map.csv). 0 is the buffer that is not replayable (OGK
+			// g_kern_gmmu_nvoc.h). No fault is reported
+			{.offset = 0x100ee0, .reset = 134, .writable = READ_ONLY},
+			{.offset = 0x100ee4, .reset = 132u << 16 | 133, .writable = READ_ONLY},
+			{.offset = 0x100ee8, .reset = 64u << 16 | 131, .writable = READ_ONLY},
+			// LTC as in add_from_pascal()
+			{.offset = 0x12006c, .reset = p.num_ltcs, .writable = READ_ONLY},
+			{.offset = 0x17e280, .reset = p.slices_per_ltc << 28, .writable = READ_ONLY},
+			{.offset = 0x17e338, .count = 7},
+			{.offset = 0x17e204},
+			// PMGR: interrupts of GPIO lines, never pending, and their enables (nouveau subdev/gpio/ga102.c)
+			{.offset = 0x21640, .writable = READ_ONLY},
+			{.offset = 0x21648},
+			{.offset = 0x2164c, .writable = READ_ONLY},
+			{.offset = 0x21654},
+		});
+	// copy engines: vectors without and with a stall (nouveau engine/ce/ga100.c), as units.hpp has them
+	for (const EngineInfo &e : p.engines)
+		if (u32 id = u32(e.engine_id); e.type == TYPE_LCE)
+			add_rows(all,
+				 {{.offset = 0x104424 + 0x80 * e.instance, .reset = id, .writable = READ_ONLY},
+				  {.offset = 0x10442c + 0x80 * e.instance, .reset = 192 + id, .writable = READ_ONLY}});
+	// PBDMA: INTR_0, INTR_1, and their enables of two trees (DOC ampere/ga100/dev_pbdma.ref.txt); none is ever pending
+	add_rows(all, {
+			      {.offset = 0x40108, .writable = READ_ONLY, .count = p.num_pbdma, .stride = 0x800},
+			      {.offset = 0x40148, .writable = READ_ONLY, .count = p.num_pbdma, .stride = 0x800},
+			      {.offset = 0x40170, .count = p.num_pbdma, .stride = 0x800},
+			      {.offset = 0x40180, .count = p.num_pbdma, .stride = 0x800},
+			      {.offset = 0x40190, .count = p.num_pbdma, .stride = 0x800},
+			      {.offset = 0x401a0, .count = p.num_pbdma, .stride = 0x800},
+		      });
+}
+
+// Every chip.
+void add_common(std::vector<KeptRegister> &all, const Profile &p)
+{
+	add_rows(
+		all,
+		{
+			// PBUS INTR_0, INTR_EN_0 (DOC volta/gv100/dev_bus.ref.txt): never pending here
+			{.offset = 0x1100, .writable = READ_ONLY},
+			{.offset = 0x1140},
+			// PTIMER PRI_TIMEOUT_SAVE_0, SAVE_1 (DOC volta/gv100/dev_timer.ref.txt): nothing timed out
+			{.offset = 0x9084, .count = 2},
+			// NV_UFLUSH: FB_FLUSH and the four beside it (OGK maxwell/gm107/dev_flush.h); bit 1, outstanding (nouveau
+			// subdev/bar/g84.c), is never set, since memory is written at once
+			{.offset = 0x70000, .writable = READ_ONLY, .count = 5},
+			// MMU: CTRL with PRI_FIFO_EMPTY and PRI_FIFO_SPACE 32 (DOC turing/tu104/pri_mmu_both.ref.txt);
+			// NISO_FLUSH_SYSMEM_ADDR (OGK maxwell/gm107/dev_fb.h)
+			{.offset = 0x100c80, .reset = 0x00208000, .writable = 0xff001fff},
+			{.offset = 0x100c10, .count = 2},
+			// PRI ring: interrupts 0x120058, 0x12005c, hub and ROP stations (nouveau subdev/privring/gk104.c)
+			{.offset = 0x120058, .writable = READ_ONLY, .count = 2},
+			{.offset = 0x120070, .reset = 1, .writable = READ_ONLY},
+			{.offset = 0x120074, .reset = p.num_fbps, .writable = READ_ONLY},
+			// PMGR: interrupts of GPIO lines and of display ports, never pending, and their enables (nouveau
+			// subdev/gpio/gk104.c, subdev/i2c/gk104.c)
+			{.offset = 0xdc00, .writable = READ_ONLY},
+			{.offset = 0xdc08},
+			{.offset = 0xdc60, .writable = READ_ONLY},
+			{.offset = 0xdc68},
+			{.offset = 0xdc80, .writable = READ_ONLY},
+			{.offset = 0xdc88},
+		});
+}
+
+// Kepler to Turing.
+void add_before_ampere(std::vector<KeptRegister> &all, const Profile &p)
+{
+	add_rows(
+		all,
+		{
+			// bit 1: devinit has run (nouveau subdev/devinit/gf100.c)
+			{.offset = 0x2240c, .reset = 0x2},
+			// MMU: INVALIDATE_PDB, INVALIDATE (OGK maxwell/gm107/dev_fb.h): no TLB, nothing to do
+			{.offset = 0x100cb8},
+			{.offset = 0x100cbc, .writable = 0x7fffffff},
+			// PMU, a falcon without a program: IRQMCLR +0x14, DMACTL +0x10c with both scrubbings done (OGK turing/tu102/
+			// dev_falcon_v4.h), idle state +0x4c, reset +0x3c0 (nouveau subdev/pmu/base.c, gp102.c)
+			{.offset = 0x10a014},
+			{.offset = 0x10a04c, .writable = READ_ONLY},
+			{.offset = 0x10a10c, .writable = 0x1},
+			{.offset = 0x10a3c0, .writable = 0x1},
+			// PFIFO: place of USERD in BAR1 0x2254, errors 0x252c, 0x256c, PBDMAs with interrupts 0x25a0
+			// (nouveau engine/fifo/gk104.c): nothing is ever wrong
+			{.offset = 0x2254},
+			{.offset = 0x252c, .writable = READ_ONLY},
+			{.offset = 0x256c, .writable = READ_ONLY},
+			{.offset = 0x25a0, .writable = READ_ONLY},
+			// PBDMA: METHOD0, DATA0, INTR_0, INTR_EN_0, TIMEOUT, INTR_STALL, INTR_1, INTR_EN_1, HCE_DBG0 and 1 (DOC
+			// volta/gv100/dev_pbdma.ref.txt); no interrupt is ever pending
+			{.offset = 0x400c0, .count = p.num_pbdma, .stride = 0x2000},
+			{.offset = 0x400c4, .count = p.num_pbdma, .stride = 0x2000},
+			{.offset = 0x40108, .writable = READ_ONLY, .count = p.num_pbdma, .stride = 0x2000},
+			{.offset = 0x4010c, .count = p.num_pbdma, .stride = 0x2000},
+			{.offset = 0x4012c, .count = p.num_pbdma, .stride = 0x2000},
+			{.offset = 0x4013c, .count = p.num_pbdma, .stride = 0x2000},
+			{.offset = 0x40148, .writable = READ_ONLY, .count = p.num_pbdma, .stride = 0x2000},
+			{.offset = 0x4014c, .count = p.num_pbdma, .stride = 0x2000},
+			{.offset = 0x40150, .writable = READ_ONLY, .count = p.num_pbdma, .stride = 0x2000},
+			{.offset = 0x40154, .writable = READ_ONLY, .count = p.num_pbdma, .stride = 0x2000},
+		});
 	if (p.traits.bring_up == BringUp::Pascal)
 		add_from_pascal(all, p);
 	else
@@ -340,20 +429,18 @@ std::vector<KeptRegister> kept_registers(const Profile &p)
 		add_kepler(all);
 	else if (p.traits.bring_up == BringUp::Maxwell)
 		add_maxwell(all);
-	// PBDMA: METHOD0, DATA0, INTR_0, INTR_EN_0, TIMEOUT, INTR_STALL, INTR_1, INTR_EN_1, HCE_DBG0 and 1 (DOC volta/gv100/
-	// dev_pbdma.ref.txt); no interrupt is ever pending
-	add_rows(all, {
-			      {.offset = 0x400c0, .count = p.num_pbdma, .stride = 0x2000},
-			      {.offset = 0x400c4, .count = p.num_pbdma, .stride = 0x2000},
-			      {.offset = 0x40108, .writable = READ_ONLY, .count = p.num_pbdma, .stride = 0x2000},
-			      {.offset = 0x4010c, .count = p.num_pbdma, .stride = 0x2000},
-			      {.offset = 0x4012c, .count = p.num_pbdma, .stride = 0x2000},
-			      {.offset = 0x4013c, .count = p.num_pbdma, .stride = 0x2000},
-			      {.offset = 0x40148, .writable = READ_ONLY, .count = p.num_pbdma, .stride = 0x2000},
-			      {.offset = 0x4014c, .count = p.num_pbdma, .stride = 0x2000},
-			      {.offset = 0x40150, .writable = READ_ONLY, .count = p.num_pbdma, .stride = 0x2000},
-			      {.offset = 0x40154, .writable = READ_ONLY, .count = p.num_pbdma, .stride = 0x2000},
-		      });
+}
+
+} // namespace
+
+std::vector<KeptRegister> kept_registers(const Profile &p)
+{
+	std::vector<KeptRegister> all;
+	add_common(all, p);
+	if (p.traits.bring_up == BringUp::Ampere)
+		add_ampere(all, p);
+	else
+		add_before_ampere(all, p);
 	return all;
 }
 

@@ -67,7 +67,7 @@ u64 Gpu::next_event() const
 
 bool Gpu::interrupt_raised() const
 {
-	return units_->interrupts && units_->interrupts->raised();
+	return (units_->interrupts && units_->interrupts->raised()) || (units_->vectors && units_->vectors->raised());
 }
 
 void Gpu::real_time(bool on)

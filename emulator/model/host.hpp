@@ -27,7 +27,7 @@ enum RunlistEvent : u32 {
 };
 
 struct Channel {
-	Phys inst; // PCCSR chips: the bound instance block
+	Phys inst, userd; // PCCSR chips: the bound instance block; otherwise (--execute) those of the runlist's entry
 	bool bound = false;
 	bool enabled = false, next = false;
 	bool pbdma_faulted = false, eng_faulted = false;
@@ -122,9 +122,14 @@ struct Runlist {
 	std::unordered_map<u32, TsgAccount> accounts;
 	std::vector<Channel> channels; // CHRAM chips: this runlist's own
 	u32 intr = 0;                  // event bits for the register units, NV_RUNLIST_INTR_0 numbering
+	u32 intr_enabled = 0;          // of these, in the tree that the CPU gets
+	// CHRAM chips: an interrupt to be sent, of its events and of a channel that asked for one
+	bool event_message = false, channel_message = false;
 	u64 submits = 0, decisions = 0;
 	// which lists were submitted how often: aperture, address, entries
 	std::map<std::tuple<Aperture, u64, u32>, u64> submitted;
+
+	bool raised() const { return (intr & intr_enabled) != 0; }
 };
 
 class Host {
@@ -145,6 +150,10 @@ public:
 	u64 next_event() const { return next_event_; }
 	// Some channel does, whatever may release it; or there are channels that were not looked at.
 	bool waits_for_semaphore() const { return waits_ || waited_ || polled_; }
+
+	void unbind(Runlist &rl, u32 chid); // CHRAM chips: the channel begins anew when a runlist names it
+	// The number under which work() knows a channel.
+	u32 work_number(const Runlist &rl, u32 chid) const;
 
 	// MMU faults by the id of the unit that faulted, and a bit for each that is pending.
 	struct MmuFault {
@@ -198,7 +207,8 @@ private:
 	void end_jobs(Runlist &rl, u64 t);
 	void poll_work();
 	void do_work(Runlist &rl, u64 t);
-	bool find_work(u32 chid, Channel &ch);
+	bool find_work(const Runlist &rl, u32 chid, Channel &ch);
+	void bind_listed(Runlist &rl);
 	void yield_channel(Runlist &rl);
 	void put_off(Runlist &rl, u64 t);
 	void stop_for_fault(Runlist &rl, u32 chid, unsigned queue, const WorkFault &fault);

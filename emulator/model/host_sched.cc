@@ -22,6 +22,7 @@ void Host::reread_list(Runlist &rl)
 		rl.intr |= INTR_BAD_TSG;
 	if (rl.cursor >= rl.list.tsgs.size())
 		rl.cursor = 0;
+	bind_listed(rl);
 }
 
 void Host::commit_list(Runlist &rl, u64 t)

@@ -14,11 +14,41 @@ constexpr size_t POLLED = 256; // channels that one poll looks at
 } // namespace
 
 // Whether the channel has something to do, and notes whether it waits for a semaphore.
-bool Host::find_work(u32 chid, Channel &ch)
+bool Host::find_work(const Runlist &rl, u32 chid, Channel &ch)
 {
-	bool stopped = ch.pbdma_faulted || ch.eng_faulted, has = !stopped && work_.has_work(chid, ch.inst);
-	ch.acquire_fail = !stopped && !has && work_.waits_for_semaphore(chid);
+	u32 number = work_number(rl, chid);
+	bool stopped = ch.pbdma_faulted || ch.eng_faulted, has = !stopped && work_.has_work(number, ch.inst);
+	ch.acquire_fail = !stopped && !has && work_.waits_for_semaphore(number);
 	return has;
+}
+
+u32 Host::work_number(const Runlist &rl, u32 chid) const
+{
+	return profile_.pfifo() ? chid : u32(rl.info.id) << 16 | chid;
+}
+
+// CHRAM chips bind no channels: instance block and USERD are in the entry of the runlist (DOC ampere/ga100/
+// dev_ram.ref.txt NV_RAMRL_ENTRY_CHAN_*).
+void Host::bind_listed(Runlist &rl)
+{
+	if (profile_.pfifo() || !work_.enabled)
+		return;
+	for (const auto &tsg : rl.list.tsgs)
+		for (const auto &c : tsg.channels) {
+			Channel *ch = channel(rl, c.id);
+			if (!ch || (ch->bound && ch->inst == c.inst && ch->userd == c.userd))
+				continue;
+			ch->bound = true;
+			ch->inst = c.inst;
+			ch->userd = c.userd;
+			work_.begin(work_number(rl, c.id), c.userd);
+		}
+}
+
+void Host::unbind(Runlist &rl, u32 chid)
+{
+	channel(rl, chid)->bound = false;
+	work_.forget(work_number(rl, chid));
 }
 
 // Looks at USERD and at the semaphores of channels on the lists: of the next ones in each call, so that long lists cost an
@@ -35,7 +65,7 @@ void Host::poll_work()
 				Channel *ch = channel(rl, tsg.channels[i].id);
 				if (!ch || !ch->bound)
 					continue;
-				bool has = find_work(tsg.channels[i].id, *ch);
+				bool has = find_work(rl, tsg.channels[i].id, *ch);
 				waits_ |= ch->acquire_fail;
 				changed |= has != ch->work;
 				ch->work = has;
@@ -69,12 +99,13 @@ void Host::do_work(Runlist &rl, u64 t)
 			continue;
 		u32 chid = u32(rl.now.chid[q]);
 		Channel &ch = *channel(rl, chid);
-		ch.work = find_work(chid, ch);
+		ch.work = find_work(rl, chid, ch);
 		if (!ch.work)
 			continue;
-		Work::Step step = work_.run(chid, ch.inst, t);
+		Work::Step step = work_.run(work_number(rl, chid), ch.inst, t);
 		cost_ += step.cost;
 		channel_interrupt |= step.interrupt;
+		rl.channel_message |= step.interrupt;
 		yield = std::max(yield, step.yield);
 		if (step.fault)
 			stop_for_fault(rl, chid, q, *step.fault);

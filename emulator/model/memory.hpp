@@ -25,6 +25,8 @@ constexpr bool is_sysmem(Aperture a)
 struct Phys {
 	Aperture ap = Aperture::Vid;
 	u64 addr = 0;
+
+	bool operator==(const Phys &) const = default;
 };
 
 // The machine's memory, by bus address. at() returns null where there is no memory.

@@ -109,9 +109,23 @@ bool RunlistRegisters::read(u32 abs, u32 &v)
 	}
 	case 0x110:
 	case 0x118: v = intr_mask_; return true;
+	case 0x120: // INTR_0_EN_SET_TREE(i), INTR_0_EN_CLEAR_TREE(i)
+	case 0x140: v = rl_.intr_enabled; return true;
+	case 0x128:
+	case 0x148: v = intr_tree1_; return true;
+	case 0x160: // INTR_VECTORID(i): VECTOR 11:0, CPU 31
+	case 0x164: v = event_vector(off == 0x164) | 1u << 31; return true;
 	case 0x174: v = rl_.list.error; return true;
+	case 0x180:
+	case 0x184: return true; // INTR_RETRIGGER(i): write only
 	}
 	return false;
+}
+
+// "Runlist tree0" and "Runlist_tree1": DOC ampere/host/ampere_interrupt_map.csv; that runlist i has the i-th: assumed.
+u32 RunlistRegisters::event_vector(unsigned tree) const
+{
+	return (tree ? 224 : 160) + u32(rl_.info.id);
 }
 
 bool RunlistRegisters::write(u32 abs, u32 v)
@@ -142,7 +156,8 @@ bool RunlistRegisters::write(u32 abs, u32 v)
 		return true;
 	case 0x090: { // INTERNAL_DOORBELL: CHID 10:0
 		if (Channel *c = host_.channel(rl_, get_bits(v, 10, 0))) {
-			c->ring_doorbell();
+			if (!host_.work().enabled) // otherwise USERD says it
+				c->ring_doorbell();
 			host_.channel_changed();
 		}
 		return true;
@@ -159,6 +174,11 @@ bool RunlistRegisters::write(u32 abs, u32 v)
 	case 0x100: rl_.intr &= ~v; return true; // W1C
 	case 0x110: intr_mask_ |= v; return true;
 	case 0x118: intr_mask_ &= ~v; return true;
+	case 0x120: rl_.intr_enabled |= v; return true;
+	case 0x128: intr_tree1_ |= v; return true;
+	case 0x140: rl_.intr_enabled &= ~v; return true;
+	case 0x148: intr_tree1_ &= ~v; return true;
+	case 0x180: rl_.event_message |= get_bit(v, 0) && rl_.raised(); return true;
 	}
 	u32 ignored;
 	return read(abs, ignored);
@@ -197,6 +217,8 @@ bool ChannelRam::write(u32 abs, u32 v)
 		c.ctx_reload = to;
 	if (get_bit(v, 12))
 		c.acquire_fail = to;
+	if (v == ~0u && host_.work().enabled) // UPDATE_CLEAR_CHANNEL
+		host_.unbind(rl_, (abs - rl_.info.chram_base) / 4);
 	host_.channel_changed();
 	return true;
 }

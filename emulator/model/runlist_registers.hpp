@@ -18,12 +18,14 @@ public:
 private:
 	const EngineInfo *engine_at(unsigned slot) const; // nullptr: none
 	bool read_engine(unsigned slot, unsigned reg, u32 &v) const;
+	u32 event_vector(unsigned tree) const;
 
 	const Profile &profile_;
 	Host &host_;
 	Runlist &rl_;
 	u32 base_lo_ = 0, base_hi_ = 0, submit_ = 0, preempt_ = 0;
 	u32 config_ = 0x10, acq_pretest_ = 0x8, idle_filter_ = 0x50, intr_mask_ = 0, channel_cfg_[64] = {};
+	u32 intr_tree1_ = 0;
 	u32 ctxsw_timeout_[3] = {0x3fffff, 0x3fffff, 0x3fffff};
 };
 

@@ -15,7 +15,7 @@ struct RunlistEntry {
 	bool tsg;
 	u32 id, length, timeout, scale;
 	unsigned runqueue;
-	Phys inst;
+	Phys inst, userd;
 };
 
 RunlistEntry decode_8_bytes(u64 raw, u32 id_mask)
@@ -42,6 +42,7 @@ RunlistEntry decode_16_bytes(const u32 w[4], u32 id_mask)
 		e.length = get_bits(w[1], 7, 0);
 	} else {
 		e.runqueue = get_bit(w[0], 1);
+		e.userd = {Aperture(get_bits(w[0], 7, 6)), u64(get_bits(w[1], 7, 0)) << 32 | (w[0] & bit_mask(31, 9))};
 		e.inst = {Aperture(get_bits(w[0], 5, 4)), u64(w[3]) << 32 | (w[2] & bit_mask(31, 12))};
 	}
 	return e;
@@ -94,7 +95,7 @@ WalkedList walk_runlist(const Memories &mem, Phys base, u32 length, unsigned ent
 			out.tsgs.push_back(std::move(t));
 			expect = 1;
 		}
-		out.tsgs.back().channels.push_back({e.id, e.runqueue, e.inst});
+		out.tsgs.back().channels.push_back({e.id, e.runqueue, e.inst, e.userd});
 		expect--;
 	}
 	if (expect) {

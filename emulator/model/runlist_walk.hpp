@@ -11,7 +11,7 @@ namespace emu {
 struct ListChannel {
 	u32 id = 0;
 	unsigned runqueue = 0;
-	Phys inst; // 16-byte entries only
+	Phys inst, userd; // 16-byte entries only
 };
 
 struct ListTsg {

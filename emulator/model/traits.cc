@@ -76,7 +76,7 @@ constexpr Traits TURING = derive(VOLTA, "turing", [](Traits &t) {
 // ga100. Copy map at ga102's place: PEER only
 constexpr Traits AMPERE1 = derive(TURING, "ampere1", [](Traits &t) {
 	t.pfifo = false;
-	t.bring_up = BringUp::None;
+	t.bring_up = BringUp::Ampere;
 	t.runlist_info = false;
 	t.host_cfg = false;
 	t.usermode = false;
@@ -95,6 +95,7 @@ constexpr Traits AMPERE2 = derive(AMPERE1, "ampere2", [](Traits &t) {
 
 // ad10x. Assumed: everything as ga102. Table of TPCs: PEER nvdebug_entry.c (2025)
 constexpr Traits ADA = derive(AMPERE2, "ada", [](Traits &t) {
+	t.bring_up = BringUp::None;
 	t.cwd_gpc_tpc_id = 0x405000;
 	t.cwd_sm_id = 0x405100;
 	t.cwd_words = 24;

@@ -13,8 +13,8 @@ enum class BarBlocks { Pbus, Vf, VfWide };
 enum class ContextImageKind { Unpublished, Gm20b, Gp10x, PerVeid };
 enum class CopyMap { None, Packed, Gv100, Ga102, Locked };
 enum class FbSizeReg { None, LocalMemoryRange, UsableFb };
-enum class DeviceRows { V1Bare, V1NoInstance, V1, V2 }; // which rows of the device table exist
-enum class BringUp { None, Kepler, Maxwell, Pascal };   // what a driver asks for when it starts (bring_up.hpp)
+enum class DeviceRows { V1Bare, V1NoInstance, V1, V2 };       // which rows of the device table exist
+enum class BringUp { None, Kepler, Maxwell, Pascal, Ampere }; // what a driver asks for when it starts
 
 // The defaults are those of Kepler.
 struct Traits {

@@ -58,6 +58,27 @@ struct GpuUnits {
 			make<RunlistRegisters>(p, host, rl);
 			make<ChannelRam>(host, rl);
 		}
+		if (p.traits.bring_up != BringUp::None && !p.unified)
+			make_vector_bring_up(p);
+	}
+
+	// Vectors of ampere_interrupt_map.csv (DOC ampere/host): PTIMER, "Runlist tree0", and "Engine nostall" for a channel that
+	// asks for an interrupt. That runlist i has the i-th and an engine that of its number: assumed. The channel's engine is
+	// taken to be its runlist's first.
+	void make_vector_bring_up(const Profile &p)
+	{
+		constexpr unsigned PTIMER = 148, RUNLIST_TREE0 = 160;
+		alarm = make<Alarm>(host);
+		std::vector<InterruptVector> list = {{PTIMER, nullptr, [alarm = alarm] { return alarm->pending(); }}};
+		for (Runlist &rl : host.runlists()) {
+			list.push_back({RUNLIST_TREE0 + unsigned(rl.info.id), &rl.event_message,
+					[&rl] { return rl.raised(); }});
+			for (const EngineInfo &e : p.engines)
+				if (e.runlist == rl.info.id && e.rleng == 0)
+					list.push_back({unsigned(e.engine_id), &rl.channel_message, nullptr});
+		}
+		vectors = make<VectorTree>(list);
+		make<KeptRegisters>(kept_registers(p));
 	}
 
 	// Bits of PMC's interrupt tree: DOC volta/gv100/dev_master.ref.txt NV_PMC_INTR_PFIFO, _PTIMER.
@@ -85,7 +106,8 @@ struct GpuUnits {
 	std::vector<std::unique_ptr<Unit>> all;
 	Bus *bus = nullptr;
 	Alarm *alarm = nullptr;
-	InterruptTree *interrupts = nullptr; // null: not modelled on this chip
+	InterruptTree *interrupts = nullptr; // these two: null where not modelled
+	VectorTree *vectors = nullptr;
 };
 
 } // namespace emu

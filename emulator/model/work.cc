@@ -36,6 +36,8 @@ Work::State *Work::find(u32 chid, Phys inst)
 		return nullptr;
 	State s;
 	s.userd = {Aperture(get_bits(userd, 1, 0)), u64(get_bits(userd_hi, 7, 0)) << 32 | (userd & bit_mask(31, 9))};
+	if (auto named = userds_.find(chid); named != userds_.end())
+		s.userd = named->second;
 	s.gp_base = u64(get_bits(base_hi, 7, 0)) << 32 | (base & bit_mask(31, 3));
 	s.gp_entries = 1u << get_bits(base_hi, 20, 16);
 	s.gp_get = mem_.rd32(word_of(inst, RAMFC_GP_GET)) % s.gp_entries;

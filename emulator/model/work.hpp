@@ -22,9 +22,12 @@ public:
 
 	bool enabled = false; // otherwise channels are busy as a scenario says
 
-	void reset() { channels_.clear(); }
+	// Channels are numbered by Host::work_number().
+	void reset() { channels_.clear(), userds_.clear(); }
 	// The channel has another instance block: it begins anew.
 	void forget(u32 chid) { channels_.erase(chid); }
+	// The same, with a USERD that a runlist names; otherwise RAMFC does.
+	void begin(u32 chid, Phys userd) { forget(chid), userds_[chid] = userd; }
 	// Whether the channel could go on: entries that were not fetched, or the rest of one, and no semaphore to wait for.
 	bool has_work(u32 chid, Phys inst);
 	bool waits_for_semaphore(u32 chid) const;
@@ -78,6 +81,7 @@ private:
 	const Profile &profile_;
 	Memories &mem_;
 	std::unordered_map<u32, State> channels_;
+	std::unordered_map<u32, Phys> userds_; // that runlists named
 	Counts counts_;
 	std::map<std::pair<u32, u32>, u64> ignored_;
 };

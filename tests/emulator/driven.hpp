@@ -13,15 +13,16 @@ constexpr uint64_t PHYS = 0x200000; // virtual address 0 and on, 2 MiB less the 
 constexpr uint32_t CHANNEL = 7, TSG = 5;
 constexpr uint64_t GPFIFO = 0x1000, PUSHBUFFER = 0x2000, UNMAPPED = 0x1ff000;
 constexpr uint32_t GP_ENTRIES = 16;
+constexpr uint32_t RUNLIST = 0xc00400, CHRAM = 0xc22000; // of ga102's runlist 1
 
-// On gp106 a channel of runlist 5, on gv100 of runlist 6: those of a copy engine.
+// On gp106 a channel of runlist 5, on gv100 of runlist 6, on ga102 of runlist 1: those of a copy engine.
 struct Driven {
 	explicit Driven(const std::string &chip = "gp106", unsigned channels = 1)
-		: Driven(make_gpu(chip), chip == "gv100", channels)
+		: Driven(make_gpu(chip), chip != "gp106", channels)
 	{
 	}
 	Driven(std::unique_ptr<emu::EmulatedGpu> of, bool wide_entries, unsigned channels)
-		: gpu(std::move(of)), wide(wide_entries), runlist(wide ? 6 : 5)
+		: gpu(std::move(of)), wide(wide_entries), chram(!gpu->profile().pfifo()), runlist(wide ? 6 : 5)
 	{
 		gpu->set_access_ns(0);
 		gpu->host().enable_work();
@@ -46,10 +47,12 @@ struct Driven {
 	{
 		auto &vid = gpu->vidmem();
 		vid.wr32(inst(i) + 4 * 128, uint32_t(PDB) | 0xc00);
-		vid.wr32(inst(i) + 4 * 2, uint32_t(userd(i)));
+		if (!chram)
+			vid.wr32(inst(i) + 4 * 2, uint32_t(userd(i)));
 		vid.wr32(inst(i) + 4 * 18, uint32_t(GPFIFO + 0x100 * i));
 		vid.wr32(inst(i) + 4 * 19, 4 << 16); // 16 entries
-		wr32(*gpu, 0x800000 + 8 * (CHANNEL + i), 0x80000000 | uint32_t(inst(i) >> 12));
+		if (!chram)
+			wr32(*gpu, 0x800000 + 8 * (CHANNEL + i), 0x80000000 | uint32_t(inst(i) >> 12));
 	}
 	// `tsgs` TSGs from TSG on with `channels` channels in all; each has the same number of them.
 	void write_list(unsigned tsgs, unsigned channels)
@@ -66,11 +69,17 @@ struct Driven {
 				vid.wr32(at, (TSG + t) | 1 << 13 | 3 << 14 | 128 << 18 | n << 26);
 			}
 			for (at += size; c < end; c++, at += size) {
-				vid.wr32(at, wide ? 0 : CHANNEL + c);
+				vid.wr32(at, chram ? uint32_t(userd(c)) : wide ? 0 : CHANNEL + c);
 				vid.wr32(at + 4, wide ? 0 : uint32_t(inst(c) >> 12));
 				if (wide)
 					vid.wr32(at + 8, uint32_t(inst(c)) | (CHANNEL + c));
 			}
+		}
+		if (chram) {
+			wr32(*gpu, RUNLIST + 0x80, uint32_t(LIST)); // SUBMIT_BASE_LO, SUBMIT
+			wr32(*gpu, RUNLIST + 0x88, tsgs + channels);
+			gpu->advance(100'000);
+			return;
 		}
 		wr32(*gpu, 0x2270, uint32_t(LIST >> 12));
 		wr32(*gpu, 0x2274, runlist << 20 | (tsgs + channels));
@@ -118,9 +127,13 @@ struct Driven {
 	}
 	uint32_t at(uint32_t va) { return gpu->vidmem().rd32(PHYS + va); }
 	void set(uint32_t va, uint32_t value) { gpu->vidmem().wr32(PHYS + va, value); }
-	uint32_t state(unsigned channel = 0) { return rd32(*gpu, 0x800004 + 8 * (CHANNEL + channel)); }
-	void enable(unsigned channel = 0) { wr32(*gpu, 0x800004 + 8 * (CHANNEL + channel), 0x400); }
-	void disable(unsigned channel = 0) { wr32(*gpu, 0x800004 + 8 * (CHANNEL + channel), 0x800); }
+	uint32_t place(unsigned channel) const // of its word in PCCSR or NV_CHRAM
+	{
+		return chram ? CHRAM + 4 * (CHANNEL + channel) : 0x800004 + 8 * (CHANNEL + channel);
+	}
+	uint32_t state(unsigned channel = 0) { return rd32(*gpu, place(channel)); }
+	void enable(unsigned channel = 0) { wr32(*gpu, place(channel), chram ? 0x2 : 0x400); }
+	void disable(unsigned channel = 0) { wr32(*gpu, place(channel), chram ? 0x3 : 0x800); }
 	json work() { return gpu->control({{"cmd", "work"}}); }
 	json ignored(uint32_t number, uint32_t method, unsigned times = 1)
 	{
@@ -128,7 +141,8 @@ struct Driven {
 	}
 
 	std::unique_ptr<emu::EmulatedGpu> gpu;
-	bool wide; // entries of 16 bytes
+	bool wide;  // entries of 16 bytes
+	bool chram; // NV_RUNLIST and NV_CHRAM instead of PFIFO and PCCSR
 	uint32_t runlist;
 	std::vector<uint32_t> words;
 	unsigned pushed = 0; // KiB of pushbuffers
