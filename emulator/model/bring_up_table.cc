@@ -71,26 +71,35 @@ void add_volta(std::vector<KeptRegister> &all)
 // Turing and Ampere, whose headers agree: AON_SECURE_SCRATCH_GROUP_05 of GFW boot, MMU of the virtual function.
 void add_vf(std::vector<KeptRegister> &all)
 {
-	add_rows(all,
-		 {
-			 // readable, and GFW_BOOT_PROGRESS completed (OGK turing/tu102/dev_gc6_island.h, ampere/ga102/
-			 // dev_gc6_island.h, their _addendum.h)
-			 {.offset = 0x118128, .reset = 0x1, .writable = READ_ONLY},
-			 {.offset = 0x118234, .reset = 0xff, .writable = READ_ONLY},
-			 // two fault buffers: LO, HI, GET, PUT, SIZE (OGK turing/tu102/dev_vm.h, DOC ampere/ga102/
-			 // dev_vm.ref.txt); 256 entries are assumed. What faulted 0x3080 to 0x3094: nothing.
-			 // INVALIDATE_PDB, its upper half, INVALIDATE: no TLB, nothing to do
-			 {.offset = VF_PRIV + 0x3000, .count = 2, .stride = 32},
-			 {.offset = VF_PRIV + 0x3004, .count = 2, .stride = 32},
-			 {.offset = VF_PRIV + 0x3008, .count = 2, .stride = 32},
-			 {.offset = VF_PRIV + 0x300c, .writable = READ_ONLY, .count = 2, .stride = 32},
-			 {.offset = VF_PRIV + 0x3010, .reset = 256, .writable = 0xe0000000, .count = 2, .stride = 32},
-			 {.offset = VF_PRIV + 0x3080, .writable = READ_ONLY, .count = 6},
-			 {.offset = VF_PRIV + 0x30a0, .count = 2},
-			 {.offset = VF_PRIV + 0x30b0, .writable = 0x7fffffff},
-			 // written before INVALIDATE (nouveau subdev/mmu/vmmtu102.c)
-			 {.offset = 0x100e68},
-		 });
+	add_rows(
+		all,
+		{
+			// readable, and GFW_BOOT_PROGRESS completed (OGK turing/tu102/dev_gc6_island.h, ampere/ga102/
+			// dev_gc6_island.h, their _addendum.h)
+			{.offset = 0x118128, .reset = 0x1, .writable = READ_ONLY},
+			{.offset = 0x118234, .reset = 0xff, .writable = READ_ONLY},
+			// two fault buffers: LO, HI, GET, PUT, SIZE (OGK turing/tu102/dev_vm.h, DOC ampere/ga102/
+			// dev_vm.ref.txt); 256 entries are assumed. What faulted 0x3080 to 0x3094: nothing.
+			// INVALIDATE_PDB, its upper half, INVALIDATE: no TLB, nothing to do
+			{.offset = VF_PRIV + 0x3000, .count = 2, .stride = 32},
+			{.offset = VF_PRIV + 0x3004, .count = 2, .stride = 32},
+			{.offset = VF_PRIV + 0x3008, .count = 2, .stride = 32},
+			{.offset = VF_PRIV + 0x300c, .writable = READ_ONLY, .count = 2, .stride = 32},
+			{.offset = VF_PRIV + 0x3010, .reset = 256, .writable = 0xe0000000, .count = 2, .stride = 32},
+			{.offset = VF_PRIV + 0x3080, .writable = READ_ONLY, .count = 6},
+			{.offset = VF_PRIV + 0x30a0, .count = 2},
+			{.offset = VF_PRIV + 0x30b0, .writable = 0x7fffffff},
+			// written before INVALIDATE (nouveau subdev/mmu/vmmtu102.c)
+			{.offset = 0x100e68},
+			// INT_VECTOR_INFO_FAULT, INT_VECTOR_FAULT(i): ERROR 15:0, NOTIFY 31:16 (DOC turing/tu104/pri_mmu_hub.ref.txt;
+			// the vectors: ampere/host/ampere_interrupt_map.csv). 0 is the buffer that is not replayable (OGK
+			// g_kern_gmmu_nvoc.h). No fault is reported
+			{.offset = 0x100ee0, .reset = 134, .writable = READ_ONLY},
+			{.offset = 0x100ee4, .reset = 132u << 16 | 133, .writable = READ_ONLY},
+			{.offset = 0x100ee8, .reset = 64u << 16 | 131, .writable = READ_ONLY},
+			// bit 4: protected memory is locked (nouveau subdev/fb/tu102.c)
+			{.offset = 0x1fa80c, .writable = READ_ONLY},
+		});
 }
 
 void add_turing(std::vector<KeptRegister> &all)
@@ -312,18 +321,10 @@ void add_ampere(std::vector<KeptRegister> &all, const Profile &p)
 			{.offset = 0x9a0584},
 			{.offset = 0x9a065c},
 			{.offset = 0x10ecc0},
-			// MMU: nouveau subdev/fb/gp100.c, and the copies there; subdev/fb/tu102.c (0x1fa80c bit 4: protected memory is
-			// locked)
+			// MMU: nouveau subdev/fb/gp100.c, and the copies there
 			{.offset = 0x100cc4, .count = 3},
 			{.offset = 0x1fac80},
 			{.offset = 0x1facc4, .count = 3},
-			{.offset = 0x1fa80c, .writable = READ_ONLY},
-			// INT_VECTOR_INFO_FAULT, INT_VECTOR_FAULT(i): ERROR 15:0, NOTIFY 31:16 (DOC turing/tu104/pri_mmu_hub.ref.txt;
-			// the vectors: ampere/host/ampere_interrupt_map.csv). 0 is the buffer that is not replayable (OGK
-			// g_kern_gmmu_nvoc.h). No fault is reported
-			{.offset = 0x100ee0, .reset = 134, .writable = READ_ONLY},
-			{.offset = 0x100ee4, .reset = 132u << 16 | 133, .writable = READ_ONLY},
-			{.offset = 0x100ee8, .reset = 64u << 16 | 131, .writable = READ_ONLY},
 			// LTC as in add_from_pascal()
 			{.offset = 0x12006c, .reset = p.num_ltcs, .writable = READ_ONLY},
 			{.offset = 0x17e280, .reset = p.slices_per_ltc << 28, .writable = READ_ONLY},
@@ -408,6 +409,9 @@ void add_before_ampere(std::vector<KeptRegister> &all, const Profile &p)
 			{.offset = 0x252c, .writable = READ_ONLY},
 			{.offset = 0x256c, .writable = READ_ONLY},
 			{.offset = 0x25a0, .writable = READ_ONLY},
+			// which runlists interrupt (nouveau 6.12 engine/fifo/gk104.c), all on at first (assumed); INTR_RUNLIST does not
+			// heed it
+			{.offset = 0x2a04, .reset = ~0u},
 			// PBDMA: METHOD0, DATA0, INTR_0, INTR_EN_0, TIMEOUT, INTR_STALL, INTR_1, INTR_EN_1, HCE_DBG0 and 1 (DOC
 			// volta/gv100/dev_pbdma.ref.txt); no interrupt is ever pending
 			{.offset = 0x400c0, .count = p.num_pbdma, .stride = 0x2000},

@@ -145,10 +145,10 @@ TEST(Ampere, the_alarm_of_ptimer_has_its_vector)
 // Seen failing with the registers on Ada, whose nouveau wants GSP firmware.
 TEST(Ampere, what_a_driver_reads_first)
 {
-	for (std::string chip : {"ga100", "ga102"}) {
+	for (std::string chip : {"tu102", "ga100", "ga102"}) {
 		auto gpu = make_gpu(chip);
 		EXPECT_EQ(rd32(*gpu, 0x118234), 0xffu) << "GFW_BOOT_PROGRESS";
-		EXPECT_EQ(rd32(*gpu, 0x820c04), 1u) << "no display";
+		EXPECT_EQ(rd32(*gpu, chip == "tu102" ? 0x21c04 : 0x820c04), 1u) << "no display";
 		EXPECT_EQ(rd32(*gpu, 0x100ee0), 134u) << "mmu_info_fault";
 		EXPECT_EQ(rd32(*gpu, 0x100ee4), 132u << 16 | 133) << "not replayable";
 		EXPECT_EQ(rd32(*gpu, 0x100ee8), 64u << 16 | 131) << "replayable";
