@@ -12,7 +12,7 @@ from typing import Any, Optional
 from . import initramfs, paths, vbios
 from .guest import Gpu
 
-KERNEL = "6.1."  # whose nouveau was tried
+KERNELS = ("6.1.", "6.12.")  # whose nouveau was tried
 FOLDER = "/modules/nouveau"  # in the guest
 ROM = "vbios.rom"
 # Without a display, and without units that want firmware that only NVIDIA signs.
@@ -21,7 +21,7 @@ MEMORY = 1024  # MiB of a guest in which it is loaded
 START = "/bin/load-nouveau"
 READ_LINES = "/bin/read-interrupt-ports"  # START calls it
 COPIES = "/bin/copies"  # scripts/guest/copies.c
-FAMILIES = ("kepler", "maxwell1", "pascal", "volta", "turing")  # of the emulator's profiles
+FAMILIES = ("kepler", "maxwell1", "pascal", "volta", "turing", "ampere2")
 # Whose firmware for the graphics engine is a part of nouveau. With that engine, programs may have channels.
 BUILT_IN_FIRMWARE = ("kepler", "maxwell1")
 # Features of the processors that such a guest goes without: the kernel clears nouveau's buffers in GPU memory byte by
@@ -31,9 +31,9 @@ WITHOUT = ("erms",)
 
 def find_obstacle() -> Optional[str]:
     """The reason why nouveau was not tried with the guest's kernel, or None."""
-    if paths.kernel_version().startswith(KERNEL):
+    if paths.kernel_version().startswith(KERNELS):
         return None
-    return f"nouveau was tried with kernel {KERNEL}x, and the guest's is {paths.kernel_version()}"
+    return f"nouveau was tried with kernels {'x and '.join(KERNELS)}x, and the guest's is {paths.kernel_version()}"
 
 
 def fetch_modules() -> list[pathlib.Path]:

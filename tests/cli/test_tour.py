@@ -18,7 +18,7 @@ def test_a_remark_stands_above_the_columns() -> None:
 
 
 @pytest.mark.parametrize("kernel, archive_error, reason", [
-    ("6.12.9", None, "nouveau was tried with kernel 6.1.x, and the guest's is 6.12.9."),
+    ("6.13.9", None, "nouveau was tried with kernels 6.1.x and 6.12.x, and the guest's is 6.13.9."),
     ("6.1.0-56-amd64", "nouveau is not there: no network", "nouveau is not there: no network.")],
     ids=["kernel", "modules"])
 def test_the_part_with_nouveau_is_left_out_with_a_reason(

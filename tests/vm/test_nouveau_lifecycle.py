@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """The kernel's own driver, nouveau, comes and goes under gpulens: loaded and unloaded, bound and unbound, GPUs removed,
 suspended and resumed; and files are read meanwhile. make test-drivers runs these tests, and scripts/test-debug kasan
-those without suspending, on two sets of GPUs that differ in what nouveau has on them (support/vm/driven.py), each in a
+those without suspending, on three sets of GPUs that differ in what nouveau has on them (support/vm/driven.py), each in a
 guest. Each test finds nouveau loaded and gpulens not, whatever ran before. docs/drivers.md."""
 
 import functools
@@ -15,7 +15,7 @@ import pytest
 from lib import nouveau
 from lib.guest import SLOW, Guest, interrupt_folder, pci_address, pci_folder
 from support.vm.cards import wait_until
-from support.vm.driven import (ABSENT, FROM_PASCAL, LOAD_LIMIT, UNLOAD_LIMIT, UP_TO_GM107, Card, check_none_shown,
+from support.vm.driven import (ABSENT, DRM, FROM_PASCAL, LOAD_LIMIT, UNLOAD_LIMIT, UP_TO_GM107, Card, check_none_shown,
                                check_shown, count_work, list_files, list_unmodelled, load_nouveau, make_guest, read_log)
 
 # pylint: disable=redefined-outer-name
@@ -23,7 +23,9 @@ from support.vm.driven import (ABSENT, FROM_PASCAL, LOAD_LIMIT, UNLOAD_LIMIT, UP
 pytestmark = pytest.mark.skipif("GPULENS_DRIVERS" not in os.environ,
                                 reason="make test-drivers runs the longer tests with nouveau")
 # Each GPU takes a minute to suspend and to resume, so that there is one of each generation.
-SETS = {"from-pascal": FROM_PASCAL, "up-to-gm107": (UP_TO_GM107[0], UP_TO_GM107[2]._replace(index=1))}
+SETS = {"pascal-to-turing": (*FROM_PASCAL[:2], FROM_PASCAL[3]._replace(index=2)),
+        "ampere": (FROM_PASCAL[2]._replace(index=0),),
+        "up-to-gm107": (UP_TO_GM107[0], UP_TO_GM107[2]._replace(index=1))}
 READS = int(os.environ.get("GPULENS_DRIVER_READS", "50"))  # of each file, in the longest test
 GROUP = 8  # files of one readloop, which knows a limited number
 SUSPEND_LIMIT = 300  # seconds: nouveau copies 2 MiB of each GPU's memory word by word, and back
@@ -174,12 +176,12 @@ def test_files_are_read_while_nouveau_makes_and_destroys_channels(watched: Guest
     assert cycles > 0
 
 
-@pytest.mark.parametrize("cards", ["from-pascal"], indirect=True)
+@pytest.mark.parametrize("cards", ["pascal-to-turing"], indirect=True)
 def test_a_disabled_channel_stops_nouveau(watched: Guest) -> None:
     """nouveau waits 15 s for the work of a channel that gpulens has disabled, says so, and gives up; of the other GPUs
     it says nothing. Seen failing without disable_channel. The last test, since nouveau leaves work behind."""
     watched.check("echo 0 >/proc/gpu0/disable_channel")
     watched.check("rmmod nouveau", timeout=60)
-    given_up = re.findall(r"nouveau (\S+): DRM: failed to idle channel 0", watched.check("dmesg"))
+    given_up = re.findall(rf"nouveau (\S+): {DRM}: failed to idle channel 0", watched.check("dmesg"))
     assert given_up == [pci_address(0)]
     load_nouveau(watched)
