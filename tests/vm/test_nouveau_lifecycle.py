@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """The kernel's own driver, nouveau, comes and goes under gpulens: loaded and unloaded, bound and unbound, GPUs removed,
 suspended and resumed; and files are read meanwhile. make test-drivers runs these tests, and scripts/test-debug kasan
-those without suspending, on three sets of GPUs that differ in what nouveau has on them (support/vm/driven.py), each in a
-guest. Each test finds nouveau loaded and gpulens not, whatever ran before. docs/drivers.md."""
+those without suspending, on three sets of GPUs that differ in what nouveau has on them (support/vm/driven.py), each in
+a guest. Each test finds nouveau loaded and gpulens not, whatever ran before. docs/drivers.md."""
 
 import functools
 import os
