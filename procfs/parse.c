@@ -89,6 +89,16 @@ static size_t parse_find_space(const char *s, size_t len)
 	return n;
 }
 
+/* The decimal number at *text, which is then at the space behind it or at the end. */
+static int parse_next_number(const char **text, const char *end, u32 *val)
+{
+	size_t len = parse_find_space(*text, end - *text);
+	int err = parse_digits(*text, len, 10, val);
+
+	*text += len;
+	return err;
+}
+
 int lens_parse_sampling(const char *text, size_t len, struct lens_sampling *s)
 {
 	struct lens_sampling got = { 0 };
@@ -100,16 +110,14 @@ int lens_parse_sampling(const char *text, size_t len, struct lens_sampling *s)
 	if (!parse_strip_newline(text, &len, LENS_SAMPLING_MAX))
 		return -EINVAL;
 	end = text + len;
-	len = parse_find_space(text, len);
-	err = parse_digits(text, len, 10, &got.period_us);
+	err = parse_next_number(&text, end, &got.period_us);
 	if (err == -EINVAL)
 		return err;
 	if (err || got.period_us < LENS_PERIOD_US_MIN || got.period_us > LENS_PERIOD_US_MAX)
 		beyond = true;
-	for (text += len; text < end; text += len) {
+	while (text < end) {
 		text++;
-		len = parse_find_space(text, end - text);
-		err = parse_digits(text, len, 10, &runlist);
+		err = parse_next_number(&text, end, &runlist);
 		/* Go on after a number that is too large, as parse_digits() does. */
 		if (err == -EINVAL || got.n == LENS_MAX_RUNLISTS ||
 		    (!err && parse_has_runlist(&got, runlist)))
@@ -135,15 +143,14 @@ int lens_parse_order(const char *text, size_t len, struct lens_order *order)
 	if (!parse_strip_newline(text, &len, LENS_ORDER_TEXT_MAX))
 		return -EINVAL;
 	end = text + len;
-	len = parse_find_space(text, len);
-	err = parse_digits(text, len, 10, &order->runlist);
+	err = parse_next_number(&text, end, &order->runlist);
 	if (err == -EINVAL)
 		return err;
 	beyond = err;
-	for (text += len, order->n = 0; text < end; text += len) {
+	order->n = 0;
+	while (text < end) {
 		text++;
-		len = parse_find_space(text, end - text);
-		err = parse_digits(text, len, 10, &tsg);
+		err = parse_next_number(&text, end, &tsg);
 		if (err == -EINVAL || order->n == LENS_ORDER_MAX)
 			return -EINVAL;
 		if (err || tsg > 0xffff)

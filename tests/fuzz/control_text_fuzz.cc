@@ -23,6 +23,20 @@ u64 parse_by_libc(const char *s)
 	return v;
 }
 
+// Accepted text is the first number and the n others as decimals, with a space between two, and nothing else.
+template <typename T> void check_numbers(const char *given, size_t size, u64 first, const T *others, u32 n)
+{
+	std::string rest(given, given[size - 1] == '\n' ? size - 1 : size);
+
+	FUZZ_CHECK(rest.find_first_not_of("0123456789 ") == std::string::npos);
+	for (u32 i = 0; i <= n; i++) {
+		size_t space = rest.find(' ');
+		FUZZ_CHECK((space == std::string::npos) == (i == n));
+		FUZZ_CHECK(std::strtoull(rest.c_str(), nullptr, 10) == (i ? others[i - 1] : first));
+		rest.erase(0, space == std::string::npos ? rest.size() : space + 1);
+	}
+}
+
 // Accepted text has the parsed numbers as decimals and nothing else. Refused text leaves the result unchanged.
 void check_sampling(const char *given, size_t size)
 {
@@ -35,14 +49,7 @@ void check_sampling(const char *given, size_t size)
 		return;
 	}
 	FUZZ_CHECK(parsed.period_us >= 10 && parsed.period_us <= 1000000 && parsed.n <= 64);
-	std::string rest(given, given[size - 1] == '\n' ? size - 1 : size);
-	FUZZ_CHECK(rest.find_first_not_of("0123456789 ") == std::string::npos);
-	for (u32 i = 0; i <= parsed.n; i++) {
-		size_t space = rest.find(' ');
-		FUZZ_CHECK((space == std::string::npos) == (i == parsed.n));
-		FUZZ_CHECK(std::strtoull(rest.c_str(), nullptr, 10) == (i ? parsed.runlists[i - 1] : parsed.period_us));
-		rest.erase(0, space == std::string::npos ? rest.size() : space + 1);
-	}
+	check_numbers(given, size, parsed.period_us, parsed.runlists, parsed.n);
 }
 
 void check_order(const char *given, size_t size)
@@ -54,14 +61,7 @@ void check_order(const char *given, size_t size)
 	if (err)
 		return;
 	FUZZ_CHECK(parsed.n >= 1 && parsed.n <= 1024);
-	std::string rest(given, given[size - 1] == '\n' ? size - 1 : size);
-	FUZZ_CHECK(rest.find_first_not_of("0123456789 ") == std::string::npos);
-	for (u32 i = 0; i <= parsed.n; i++) {
-		size_t space = rest.find(' ');
-		FUZZ_CHECK((space == std::string::npos) == (i == parsed.n));
-		FUZZ_CHECK(std::strtoull(rest.c_str(), nullptr, 10) == (i ? parsed.tsgs[i - 1] : parsed.runlist));
-		rest.erase(0, space == std::string::npos ? rest.size() : space + 1);
-	}
+	check_numbers(given, size, parsed.runlist, parsed.tsgs, parsed.n);
 }
 
 void check_ref(const lens_ref &ref, int err)
