@@ -15,8 +15,9 @@ import jsonschema
 import pytest
 
 from support.program import ROOT
-from support.scheduled import (BIN, DEVICES, HELD_SINCE, JOB_BEGAN, JOBS_BEGUN, JOBS_ENDED, REQUEST, Coordinator, Load,
-                               end_loads, make_environment, run_coordinator, start_task, wait_for, write_results)
+from support.scheduled import (BIN, DEVICES, HELD_SINCE, JOB_BEGAN, JOBS_BEGUN, JOBS_ENDED, REQUEST, SLICE_US,
+                               Coordinator, Load, end_loads, make_environment, run_coordinator, start_task, wait_for,
+                               write_results)
 
 SCHEMA = json.loads((ROOT / "docs/schedule-schema.json").read_text(encoding="utf-8"))
 
@@ -112,21 +113,26 @@ def test_holds_must_have_been_seen_working(tmp_path: pathlib.Path) -> None:
 
 
 def test_a_dry_run_names_processes(tmp_path: pathlib.Path) -> None:
-    """Both processes of a task, and whether jobs are announced; as text and JSON. Nothing is asked or written."""
-    loads = [start_task(tmp_path, "a"), start_task(tmp_path, "a"), start_task(tmp_path, "b", "jobs", "5", "20")]
+    """Both processes of a task, whether jobs are announced, and the time slices that the driver granted; as text and
+    JSON. Nothing is asked or written."""
+    loads = [start_task(tmp_path, "a"), start_task(tmp_path, "a", GPULENS_SCHEDULE_SLICE="250"),
+             start_task(tmp_path, "b", "jobs", "5", "20", verbs="slice=refused")]
     wait_for(lambda: loads[2].get(JOBS_ENDED) > 0)
     words = ("edf", {**SERVER, "server": "hard"}, {"name": "b", "deadline_ms": 20}, "--dry-run")
     done = run_coordinator(tmp_path, *words)
     first, second = sorted((loads[0].process.pid, loads[1].process.pid))
     assert done.stdout.splitlines() == [
         "policy edf through NVIDIA's driver, 2 tasks",
-        f"task a: process {first}, {second}; 5.000 ms of each 10.000 ms, hard server; announces no jobs so far",
-        f"task b: process {loads[2].process.pid}; deadline 20.000 ms after arrival; announces its jobs",
+        f"task a: process {first}, {second}; 5.000 ms of each 10.000 ms, hard server; announces no jobs so far; "
+        "time slice 250.000 us, 2.048 ms",
+        f"task b: process {loads[2].process.pid}; deadline 20.000 ms after arrival; announces its jobs; "
+        "time slice unknown",
         "to hold a task, would have the agent of each process disable the process' own channels "
         "(FIFO_DISABLE_CHANNELS), and enable them to release it"]
     document = json.loads(run_coordinator(tmp_path, *words, "--json").stdout)
     jsonschema.validate(document, {**SCHEMA, "$ref": "#/$defs/planned_programs"})
     assert [task["jobs"] for task in document["tasks"]] == ["unknown", "announced"]
+    assert [task["slices_us"] for task in document["tasks"]] == [[250, 2048], []]
     assert all(load.get(REQUEST) == 0 for load in loads)
 
 
@@ -143,6 +149,24 @@ def test_the_urgent_task_runs_alone(tmp_path: pathlib.Path) -> None:
     first, second = summary["tasks"]
     assert second["forced_releases"] >= 1 and second["holds"] >= 2 and first["holds"] == 0
     assert not loads[0].get(HELD_SINCE)
+
+
+def test_short_time_slices_replace_holds(tmp_path: pathlib.Path) -> None:
+    """An urgent task with a slice of 500 ms beside one with 250 us, which is not held and gets 1 part of 2001; one with
+    a slice of 100 ms is held. Both tell the coordinator the slice that the driver granted."""
+    loads = [start_task(tmp_path, "a", GPULENS_SCHEDULE_SLICE="500000"),
+             start_task(tmp_path, "b", GPULENS_SCHEDULE_SLICE="250"),
+             start_task(tmp_path, "c", GPULENS_SCHEDULE_SLICE="100000")]
+    assert [load.get(SLICE_US) for load in loads] == [500000, 250, 100000]
+    with Coordinator(tmp_path, "fixed-priority", {"name": "a", "priority": 0}, {"name": "b"},
+                     {"name": "c"}) as coordinator:
+        wait_for(lambda: loads[2].get(HELD_SINCE))
+        urgent, short, _ = measure_rates(loads, 0.5)
+        assert not loads[1].get(HELD_SINCE)
+        summary = coordinator.stop()
+    assert urgent > 0.8 and short < 0.05
+    holds = [task["holds"] for task in summary["tasks"]]
+    assert holds[:2] == [0, 0] and holds[2] >= 1
 
 
 def test_shares_are_per_task(tmp_path: pathlib.Path) -> None:

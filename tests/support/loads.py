@@ -27,7 +27,8 @@ PAGE = {"pid": (8, "I"), "request": (12, "I"), "verb": (16, "I"), "argument": (2
         "answered": (40, "I"), "status": (44, "I"), "took_ns": (48, "Q"), "groups": (56, "I"), "channels": (60, "I"),
         "held_since": (64, "Q"), "expired": (72, "I"), "reasserted": (76, "I"), "set_slices": (80, "I"),
         "saves": (84, "I"),
-        "restores": (88, "I"), "wfi_saves": (92, "I"), "cta_saves": (96, "I"), "cilp_saves": (100, "I")}
+        "restores": (88, "I"), "wfi_saves": (92, "I"), "cta_saves": (96, "I"), "cilp_saves": (100, "I"),
+        "slice_us": (260, "I")}
 LENGTH_NS, GO = 7, 8  # words of struct Progress, tools/probe/schedule-load.cu
 
 
@@ -63,7 +64,7 @@ class Page:
     def __init__(self, pid: int, folder: pathlib.Path = FOLDER) -> None:
         path = folder / f"agent-{pid}"
         for _ in range(400):
-            if path.exists() and path.stat().st_size and path.read_bytes()[:8] == b"GPLAGE03":
+            if path.exists() and path.stat().st_size and path.read_bytes()[:8] == b"GPLAGE04":
                 break
             time.sleep(0.05)
         with path.open("r+b") as file:

@@ -18,7 +18,7 @@ BIN = ROOT / "build/bin"
 REQUEST, VERB, ARGUMENT, LEASE_END, ANSWERED, STATUS = 12, 16, 24, 32, 40, 44
 HELD_SINCE, EXPIRED, REASSERTED, SET_SLICES = 64, 72, 76, 80
 DEVICES, JOBS_BEGUN, JOBS_ENDED, JOB_BEGAN, JOBS_MISSED = 104, 184, 188, 192, 216
-GATE_WAITS = 256
+GATE_WAITS, SLICE_US = 256, 260
 DISABLE, UNLIST, RELEASE, GATE = 2, 4, 5, 8  # enum AgentVerb
 
 
@@ -54,7 +54,7 @@ class Program:
 
     def map_page(self, path: pathlib.Path) -> None:
         """The page of its agent, as soon as it is one."""
-        wait_for(lambda: self.word(4) and path.exists() and path.read_bytes()[:8] == b"GPLAGE03")
+        wait_for(lambda: self.word(4) and path.exists() and path.read_bytes()[:8] == b"GPLAGE04")
         with path.open("r+b") as file:
             self.page = mmap.mmap(file.fileno(), 0)
 

@@ -46,6 +46,8 @@ public:
 		states[task] = {.present = true,
 				.ready = true,
 				.held = states[task].held,
+				.least_slice_us = states[task].least_slice_us,
+				.most_slice_us = states[task].most_slice_us,
 				.job = job,
 				.began = began,
 				.ended = states[task].ended,
@@ -143,6 +145,118 @@ TEST(ScheduleJobs, ABestEffortTaskGetsNoDeadline)
 	backend.begin(1, 1, 0, 1);
 	EXPECT_EQ(look_at(backend, coordinator, 0), 0);
 	EXPECT_EQ(coordinator.scheduler().deadline_of(1), NEVER);
+}
+
+/* -- time slices beside holds -- */
+
+void set_slices(ScriptedBackend &backend, const std::vector<u32> &us)
+{
+	for (size_t i = 0; i < us.size(); i++)
+		backend.states[i].least_slice_us = backend.states[i].most_slice_us = us[i];
+}
+
+// Which tasks are held after a look, such as "ac".
+std::string list_held(const ScriptedBackend &backend)
+{
+	std::string list;
+
+	for (size_t i = 0; i < backend.states.size(); i++)
+		if (backend.states[i].held)
+			list += static_cast<char>('a' + i);
+	return list;
+}
+
+// 500 ms is more than 100 times CUDA's slice of 2,048 us, which is not 100 times 250 us: while a job of a runs, b need not be
+// held, and while one of b runs, c must be. c stays held from one job to the next.
+TEST(ScheduleJobs, ATaskWithAShortTimeSliceIsNotHeld)
+{
+	std::vector<Task> tasks = {
+		{.name = "a", .deadline_ns = 10 * MS}, {.name = "b", .deadline_ns = 20 * MS}, {.name = "c"}};
+	ScriptedBackend backend(3);
+	Coordinator coordinator(backend, Policy::Edf, tasks, 20 * MS);
+	auto look = [&](u64 time) {
+		int chosen = look_at(backend, coordinator, time * MS);
+		return std::string(1, static_cast<char>('a' + chosen)) + ":" + list_held(backend);
+	};
+
+	set_slices(backend, {500000, 2048, 250});
+	backend.begin(2, 0, 0);
+	EXPECT_EQ(look(1), "c:");
+	backend.begin(1, 1, 2 * MS);
+	EXPECT_EQ(look(2), "b:c");
+	backend.begin(0, 1, 5 * MS);
+	EXPECT_EQ(look(5), "a:c"); // until 15, and b until 22
+	backend.end(0, 8 * MS);
+	EXPECT_EQ(look(8), "b:c");
+	backend.begin(0, 2, 13 * MS); // until 23
+	EXPECT_EQ(look(13), "b:ac");
+	backend.end(1, 14 * MS);
+	EXPECT_EQ(look(14), "a:c");
+	backend.end(0, 16 * MS);
+	EXPECT_EQ(look(16), "c:");
+	EXPECT_EQ(coordinator.counts(0).holds, 1u);
+	EXPECT_EQ(coordinator.counts(1).holds, 0u);
+	EXPECT_EQ(coordinator.counts(2).holds, 1u);
+}
+
+// The slices of the chosen task and of another one, and whether the other one is held.
+TEST(ScheduleJobs, OnlyKnownAndShortTimeSlicesReplaceAHold)
+{
+	struct Row {
+		u32 chosen_us, other_us;
+		bool held;
+	};
+
+	for (const Row &row : {Row{25000, 250, false}, Row{24999, 250, true}, Row{500000, 0, true}, Row{0, 250, true},
+			       Row{0, 0, true}, Row{204800, 2048, false}, Row{1000000, 2049, true}}) {
+		ScriptedBackend backend(2);
+		Coordinator coordinator(backend, Policy::FixedPriority, {{.name = "a", .priority = 0}, {.name = "b"}},
+					20 * MS);
+		set_slices(backend, {row.chosen_us, row.other_us});
+		backend.begin(0, 0, 0);
+		backend.begin(1, 0, 0);
+		EXPECT_EQ(look_at(backend, coordinator, 1 * MS), 0);
+		EXPECT_EQ(list_held(backend), row.held ? "b" : "") << row.chosen_us << " " << row.other_us;
+	}
+}
+
+// Of several processes, the chosen task's shortest slice counts and the other's longest.
+TEST(ScheduleJobs, TheWorstTimeSliceOfSeveralProcessesCounts)
+{
+	for (bool chosen : {true, false}) {
+		ScriptedBackend backend(2);
+		Coordinator coordinator(backend, Policy::FixedPriority, {{.name = "a", .priority = 0}, {.name = "b"}},
+					20 * MS);
+		set_slices(backend, {100000, 1000});
+		(chosen ? backend.states[0].least_slice_us : backend.states[1].most_slice_us) = 2000;
+		backend.begin(0, 0, 0);
+		backend.begin(1, 0, 0);
+		look_at(backend, coordinator, 1 * MS);
+		EXPECT_EQ(list_held(backend), "b");
+	}
+}
+
+// Time is a share of best effort, and a hard server that has used up its budget gets none, whatever the slices are.
+TEST(ScheduleJobs, SharesAndUsedUpBudgetsAreHeld)
+{
+	ScriptedBackend shares(2), server(2);
+	Coordinator share(shares, Policy::Share, {{.name = "a"}, {.name = "b"}}, 20 * MS);
+	Coordinator edf(server, Policy::Edf,
+			{{.name = "a", .deadline_ns = 100 * MS},
+			 {.name = "b", .period_ns = 50 * MS, .budget_ns = 10 * MS, .server = Server::Hard}},
+			20 * MS);
+
+	set_slices(shares, {500000, 250});
+	set_slices(server, {500000, 250});
+	for (ScriptedBackend *backend : {&shares, &server}) {
+		backend->begin(0, 0, 0);
+		backend->begin(1, 0, 0);
+	}
+	EXPECT_EQ(look_at(shares, share, 1 * MS), 0);
+	EXPECT_EQ(list_held(shares), "b");
+	EXPECT_EQ(look_at(server, edf, 1 * MS), 1);
+	EXPECT_EQ(look_at(server, edf, 12 * MS), 0);
+	EXPECT_EQ(list_held(server), "b");
 }
 
 // A recording has each step at the time of its effect: a hold when it was seen to work, the end of holds when a lease ended,

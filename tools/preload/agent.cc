@@ -139,12 +139,41 @@ void count_switches(const Target &t)
 	page->cilp_saves = stats.cilp_saves;
 }
 
+// Tells the coordinator the time slice that all TSGs have. Hold `objects_lock`.
+void show_slice()
+{
+	u64 us = 0;
+
+	for (const Group &g : groups) {
+		if (!g.handle || !g.count || !g.on_graphics())
+			continue;
+		if (!g.slice_us || (us && g.slice_us != us)) {
+			us = 0;
+			break;
+		}
+		us = g.slice_us;
+	}
+	page->slice_us = static_cast<u32>(std::min<u64>(us, UINT32_MAX));
+}
+
+void note_slice(const Target &t, u64 us)
+{
+	std::lock_guard<std::mutex> hold(objects_lock);
+
+	if (Group *g = find_object(groups, t.client, t.group))
+		g->slice_us = us;
+	show_slice();
+}
+
 u32 apply_verb(AgentVerb verb, u64 argument, const Target &t)
 {
 	switch (verb) {
 	case AgentVerb::SetSlice: {
 		GroupSetTimeslice params{.us = argument};
-		return send_control(t.fd, t.client, t.group, params);
+		u32 status = send_control(t.fd, t.client, t.group, params);
+		if (status == NV_OK)
+			note_slice(t, argument);
+		return status;
 	}
 	case AgentVerb::Disable: return disable_channels(t, true, false);
 	case AgentVerb::DisablePreempt: {
@@ -527,6 +556,8 @@ void follow_group(const Group &g)
 		start_agent();
 	started = true;
 	const Device *d = find_object(devices, g.client, g.device);
+	if (page)
+		show_slice();
 	if (page && d && d->instance < 32)
 		page->devices |= 1U << d->instance;
 	if (page && page->held_since) {

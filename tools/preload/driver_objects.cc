@@ -116,8 +116,14 @@ Group *note_request(int fd, unsigned long request, void *arg)
 	if (const AllocWithRights *a = granted_params<AllocWithRights>(NV_ESC_RM_ALLOC, request, arg))
 		return note_allocation(fd, *a);
 	const Control *c = granted_params<Control>(NV_ESC_RM_CONTROL, request, arg);
-	if (c && c->cmd >> 16 == KEPLER_CHANNEL_GROUP_A)
-		return find_object(groups, c->client, c->object); // scheduled, or its time slice was set
+	if (c && c->cmd >> 16 == KEPLER_CHANNEL_GROUP_A) {
+		Group *g = find_object(groups, c->client, c->object);
+		if (g && c->cmd == GroupSetTimeslice::CMD && c->params_size == sizeof(GroupSetTimeslice))
+			// The driver's interface has pointers as numbers.
+			g->slice_us = reinterpret_cast<const GroupSetTimeslice *>(c->params)
+					      ->us; // NOLINT(performance-no-int-to-ptr)
+		return g;                           // scheduled, or its time slice was set
+	}
 	if (const Free *f = granted_params<Free>(NV_ESC_RM_FREE, request, arg))
 		note_free(f->root, f->object);
 	return nullptr;

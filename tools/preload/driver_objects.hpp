@@ -17,6 +17,7 @@ struct Group {
 	int fd = -1;                // that the program reaches the client through
 	u32 device = 0, engine = 0; // NV2080_ENGINE_TYPE_*
 	u32 count = 0, channels[MAX_CHANNELS] = {};
+	u64 slice_us = 0;     // that the driver granted; 0: none was set
 	size_t line_hash = 0; // of its last line (tsg_recorder.cc)
 
 	bool on_graphics() const;

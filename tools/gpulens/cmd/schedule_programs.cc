@@ -16,6 +16,7 @@
 #include <cstdio>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <set>
 
 namespace tool {
 
@@ -109,16 +110,20 @@ json plan_json(const PolicyFile &policy, const std::vector<ProgramBackend::Found
 	for (size_t i = 0; i < policy.tasks.size(); i++) {
 		std::vector<u32> pids;
 		bool announces = false;
+		std::set<u32> slices;
 		for (const ProgramBackend::Found &p : programs)
 			if (p.task == i) {
 				pids.push_back(p.pid);
 				announces |= p.announces;
+				slices.insert(p.slice_us);
 			}
+		slices.erase(0);
 		std::sort(pids.begin(), pids.end());
 		tasks.push_back({{"name", policy.tasks[i].task.name},
 				 {"processes", pids},
 				 {"parameters", describe_task(policy.policy, policy.tasks[i].task)},
-				 {"jobs", announces ? "announced" : "unknown"}});
+				 {"jobs", announces ? "announced" : "unknown"},
+				 {"slices_us", slices}});
 	}
 	return {{"version", 1}, {"policy", name_policy(policy.policy)}, {"tasks", tasks}};
 }
@@ -130,9 +135,13 @@ std::string plan_text(const json &plan, bool gates)
 
 	for (const json &t : plan["tasks"]) {
 		std::string jobs = t["jobs"] == "announced" ? "announces its jobs" : "announces no jobs so far";
-		text += fmt::format("task {}: process {}; {}; {}\n", t["name"].get<std::string>(),
+		std::vector<std::string> slices;
+		for (const json &us : t["slices_us"])
+			slices.push_back(format_duration(us.get<u64>() * 1000));
+		text += fmt::format("task {}: process {}; {}; {}; time slice {}\n", t["name"].get<std::string>(),
 				    fmt::join(t["processes"].get<std::vector<u32>>(), ", "),
-				    t["parameters"].get<std::string>(), jobs);
+				    t["parameters"].get<std::string>(), jobs,
+				    slices.empty() ? "unknown" : fmt::format("{}", fmt::join(slices, ", ")));
 	}
 	if (gates)
 		return text + "to hold a task, would have the launches of each process wait\n";

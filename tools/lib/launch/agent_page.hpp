@@ -38,7 +38,7 @@ constexpr u64 AGENT_LAST_HOLD_NS = 1000000000; // after which a thread of its ow
 constexpr char AGENT_PAGE_PREFIX[] = "agent-"; // of the file's name, before the process id
 
 struct AgentPage {
-	static constexpr u64 MAGIC = 0x33304547414c5047; // "GPLAGE03"
+	static constexpr u64 MAGIC = 0x34304547414c5047; // "GPLAGE04"
 	static constexpr u32 NOT_TRIED = ~0U;            // a status: there was nothing to ask about
 	static constexpr u32 MAX_TASK = 64;              // bytes of a task's name, with the 0 that ends it
 
@@ -79,6 +79,9 @@ struct AgentPage {
 	std::atomic<u32> gate;
 	std::atomic<u32> gated;      // 1: the process has a gate
 	std::atomic<u32> gate_waits; // launches that waited
+
+	// The time slice of its TSGs on graphics engines, as the driver granted it; 0: it was set for not all, or they differ.
+	std::atomic<u32> slice_us;
 };
 
 // stat: /proc/PID/stat. Returns field 22, AgentPage::start_time.

@@ -22,6 +22,8 @@ struct TaskState {
 	bool ready = false;   // it has work, whether or not it is held
 	bool running = false; // it is on an engine
 	bool held = false;    // all its channels are disabled
+	// The shortest and the longest time slice of its TSGs; 0: not known, or a hold costs less than waiting for one.
+	u32 least_slice_us = 0, most_slice_us = 0;
 
 	// Where the program announces its jobs. Times are those of Backend::now(); 0: not known.
 	u64 job = 0;              // number of the present job; 0: a job is a time of being ready

@@ -53,6 +53,16 @@ void Coordinator::note_events(const std::vector<TaskState> &seen, u64 now)
 	last_look_ = now;
 }
 
+// Returns whether the hardware's turns give the chosen task nearly all the time without a hold. A best-effort task is chosen
+// for a share of time, which the other's turns would change; a hard server that waits has no turns.
+bool Coordinator::yields_by_slice(const std::vector<TaskState> &seen, size_t task) const
+{
+	if (chosen_ == NO_TASK || scheduler_.throttled(task) || !scheduler_.real_time(static_cast<size_t>(chosen_)))
+		return false;
+	u64 least = seen[static_cast<size_t>(chosen_)].least_slice_us, most = seen[task].most_slice_us;
+	return most && most <= LONGEST_YIELD_US && least >= most * YIELD_RATIO;
+}
+
 void Coordinator::hold_task(size_t task, u64 now)
 {
 	State &s = states_[task];
@@ -122,8 +132,9 @@ u64 Coordinator::run_once()
 	}
 	for (size_t i = 0; i < states_.size(); i++) {
 		State &s = states_[i];
-		// A new channel, or an enable by the driver: the hold is asserted once more.
-		if (wants_hold(i) && (!s.held || !seen[i].held))
+		// A new channel, or an enable by the driver: the hold is asserted once more. One that is no longer needed is
+		// kept while the task waits: the next choice may need it, and a release costs as much.
+		if (wants_hold(i) && (s.held ? !seen[i].held : !yields_by_slice(seen, i)))
 			hold_task(i, now);
 		if (s.held)
 			d.wake = std::min(d.wake, s.held_since + LONGEST_HOLD_NS);

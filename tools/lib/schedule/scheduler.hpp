@@ -71,6 +71,7 @@ public:
 	bool ready(size_t task) const { return !states_[task].jobs.empty(); }
 	// Returns the absolute deadline of the task's first job or of its server; NEVER without one.
 	u64 deadline_of(size_t task) const;
+	bool real_time(size_t task) const { return states_[task].real_time; }
 	// Returns whether a hard server has used up its budget.
 	bool throttled(size_t task) const { return states_[task].throttled; }
 	u64 ran_ns(size_t task) const { return states_[task].ran_ns; }

@@ -134,7 +134,7 @@ std::vector<ProgramBackend::Found> ProgramBackend::programs() const
 
 	for (const Program &p : programs_)
 		list.push_back({p.pid, p.task, p.link->page().devices, p.link->page().jobs_begun != 0, p.stopped,
-				p.link->page().gated != 0});
+				p.link->page().gated != 0, p.link->page().slice_us});
 	return list;
 }
 
@@ -263,10 +263,13 @@ void ProgramBackend::account_work(size_t task, TaskState &state)
 {
 	std::vector<Program *> programs = running(task);
 	bool announced = false, working = false;
+	u32 least_us = ~0U, most_us = 0;
 
 	for (const Program *p : programs) {
 		const AgentPage &page = p->link->page();
-		u32 begun = page.jobs_begun;
+		u32 begun = page.jobs_begun, slice_us = page.slice_us;
+		least_us = std::min(least_us, slice_us);
+		most_us = std::max(most_us, slice_us);
 		announced |= begun != 0;
 		working |= begun != page.jobs_ended;
 		state = {.present = true,
@@ -275,6 +278,10 @@ void ProgramBackend::account_work(size_t task, TaskState &state)
 			 .began = page.job_began,
 			 .ended = page.job_ended,
 			 .deadline = page.job_deadline};
+	}
+	if (state.present && least_us) {
+		state.least_slice_us = least_us;
+		state.most_slice_us = most_us;
 	}
 	state.ready = announced ? working : state.present && !tasks_[task].only_jobs;
 	state.running = state.ready && !state.held;

@@ -39,6 +39,7 @@ public:
 		bool announces; // its jobs
 		bool stopped;   // by a signal
 		bool gated;     // its launches can be held back
+		u32 slice_us;   // of its TSGs; 0: unknown
 	};
 	// From now on, a job that begins or ends ends sleep_until(). Throws Error.
 	void hear_jobs();
