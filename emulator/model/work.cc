@@ -12,8 +12,11 @@ namespace {
 constexpr u64 METHOD_NS = 50, FETCH_NS = 500, BYTES_PER_NS = 8;
 
 // Words of RAMFC and of USERD
-constexpr u32 RAMFC_GP_PUT = 0, RAMFC_USERD = 2, RAMFC_GP_GET = 5, RAMFC_REF = 10, RAMFC_GP_BASE = 18;
-constexpr u32 USERD_REF = 18, USERD_GP_GET = 34, USERD_GP_PUT = 35;
+constexpr u32 RAMFC_GP_PUT = 0, RAMFC_USERD = 2, RAMFC_GP_GET = 5, RAMFC_PB_GET = 6, RAMFC_PB_TOP_LEVEL_GET = 8,
+	      RAMFC_REF = 10, RAMFC_GP_BASE = 18, RAMFC_PB_PUT = 23; // the PB ones: and the next word
+constexpr u32 USERD_PUT = 16, USERD_GET = 17, USERD_REF = 18, USERD_PUT_HI = 19, USERD_TOP_LEVEL_GET = 22,
+	      USERD_TOP_LEVEL_GET_HI = 23, USERD_GET_HI = 24, USERD_GP_GET = 34, USERD_GP_PUT = 35;
+constexpr u32 TOP_LEVEL_GET_HI_VALID = 1u << 31;
 
 constexpr u64 BYTES_PER_COST = 256; // of a copy
 
@@ -65,15 +68,31 @@ bool Work::has_work(u32 chid, Phys inst)
 	       mem_.rd32(word_of(s->userd, USERD_GP_PUT)) % s->gp_entries != s->gp_get;
 }
 
-// What a driver looks at: GP_GET in USERD and RAMFC.
+// What a driver looks at, in USERD and RAMFC. nouveau waits for GET before it begins its pushbuffer anew.
 void Work::save(const State &s, Phys inst)
 {
+	u32 get = u32(s.pb_get), get_hi = u32(s.pb_get >> 32);
+	mem_.wr32(word_of(s.userd, USERD_GET), get);
+	mem_.wr32(word_of(s.userd, USERD_GET_HI), get_hi);
+	mem_.wr32(word_of(s.userd, USERD_PUT), u32(s.pb_end));
+	mem_.wr32(word_of(s.userd, USERD_PUT_HI), u32(s.pb_end >> 32));
+	mem_.wr32(word_of(inst, RAMFC_PB_GET), get);
+	mem_.wr32(word_of(inst, RAMFC_PB_GET + 1), get_hi);
+	mem_.wr32(word_of(inst, RAMFC_PB_PUT), u32(s.pb_end));
+	mem_.wr32(word_of(inst, RAMFC_PB_PUT + 1), u32(s.pb_end >> 32));
+	if (!s.subroutine) {
+		mem_.wr32(word_of(s.userd, USERD_TOP_LEVEL_GET), get);
+		mem_.wr32(word_of(s.userd, USERD_TOP_LEVEL_GET_HI), get_hi | TOP_LEVEL_GET_HI_VALID);
+		mem_.wr32(word_of(inst, RAMFC_PB_TOP_LEVEL_GET), get);
+		mem_.wr32(word_of(inst, RAMFC_PB_TOP_LEVEL_GET + 1), get_hi | TOP_LEVEL_GET_HI_VALID);
+	}
 	mem_.wr32(word_of(s.userd, USERD_GP_GET), s.gp_get);
 	mem_.wr32(word_of(inst, RAMFC_GP_GET), s.gp_get);
 	mem_.wr32(word_of(inst, RAMFC_GP_PUT), mem_.rd32(word_of(s.userd, USERD_GP_PUT)));
 }
 
-// GP_ENTRY0 GET 31:2; ENTRY1 GET_HI 7:0, LENGTH 30:10 in words, 0 for a control entry, which does nothing here.
+// GP_ENTRY0 GET 31:2; ENTRY1 GET_HI 7:0, LEVEL 9:9 (1: SUBROUTINE), LENGTH 30:10 in words, 0 for a control entry, which
+// does nothing here.
 bool Work::fetch_entry(State &s, Phys inst, const VirtualMemory &space)
 {
 	u32 entry[2];
@@ -81,10 +100,10 @@ bool Work::fetch_entry(State &s, Phys inst, const VirtualMemory &space)
 		return false;
 	s.pb_get = u64(get_bits(entry[1], 7, 0)) << 32 | (entry[0] & ~3u);
 	s.pb_end = s.pb_get + 4 * get_bits(entry[1], 30, 10);
+	s.subroutine = get_bits(entry[1], 9, 9);
 	s.left = 0;
 	s.gp_get = (s.gp_get + 1) % s.gp_entries;
 	counts_.entries++;
-	save(s, inst);
 	return true;
 }
 
@@ -93,7 +112,11 @@ Work::Step Work::run(u32 chid, Phys inst, u64 now)
 	State *s = find(chid, inst);
 	if (!s)
 		return {};
+	u64 get = s->pb_get;
+	u32 entry = s->gp_get;
 	Step step = next(*s, inst, now);
+	if (s->pb_get != get || s->gp_get != entry)
+		save(*s, inst);
 	counts_.faults += step.fault.has_value();
 	return step;
 }

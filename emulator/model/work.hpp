@@ -60,6 +60,7 @@ private:
 		u64 gp_base = 0;
 		u32 gp_entries = 1, gp_get = 0;
 		u64 pb_get = 0, pb_end = 0; // virtual addresses of what is left of the segment
+		bool subroutine = false;    // the segment is not top-level
 		u32 method = 0, subchannel = 0, left = 0;
 		bool increments = false, once = false;       // after each word; after the first only
 		u64 semaphore = 0, payload = 0;              // SEMAPHOREA to C, or SEM_ADDR_HI to SEM_PAYLOAD_HI

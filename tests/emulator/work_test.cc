@@ -188,6 +188,42 @@ TEST(Work, entries_go_round)
 	EXPECT_EQ(m.work()["entries"], 20);
 }
 
+// NV_RAMUSERD_PUT 16 and 19, GET 17 and 24, TOP_LEVEL_GET 22 and 23 (HI with VALID 31:31); NV_RAMFC_PB_GET 6 and 7,
+// PB_TOP_LEVEL_GET 8 and 9, PB_PUT 23 and 24. A segment with LEVEL (9:9) SUBROUTINE does not count as top-level. Seen failing
+// without these words, and with a TOP_LEVEL_GET of a subroutine.
+TEST(Work, a_driver_sees_how_far_the_pushbuffer_is_read)
+{
+	Driven m;
+	auto word = [&](uint64_t base, unsigned number) { return m.gpu->vidmem().rd32(base + 4 * number); };
+	auto expect = [&](uint32_t get, uint32_t put, uint32_t top) {
+		EXPECT_EQ((std::array{word(USERD, 17), word(USERD, 24), word(INST, 6), word(INST, 7)}),
+			  (std::array{get, 0u, get, 0u}));
+		EXPECT_EQ((std::array{word(USERD, 16), word(USERD, 19), word(INST, 23), word(INST, 24)}),
+			  (std::array{put, 0u, put, 0u}));
+		EXPECT_EQ((std::array{word(USERD, 22), word(USERD, 23), word(INST, 8), word(INST, 9)}),
+			  (std::array{top, 0x80000000, top, 0x80000000}));
+	};
+
+	m.enable();
+	m.method(0, 0x08, {0, 0}); // 3 words at 0x2000
+	m.kick();
+	m.run();
+	expect(0x200c, 0x200c, 0x200c);
+	m.set(0x3000, 1u << 29 | 1 << 16 | 0x50 >> 2);
+	m.set(0x3004, 9);
+	m.push(0x3000, 2);
+	m.gpu->vidmem().wr32(PHYS + GPFIFO + 12, 2 << 10 | 1 << 9);
+	m.run();
+	expect(0x3008, 0x3008, 0x200c);
+	// an acquire that waits: GET is after what was read, and before PUT
+	m.set(0x30000, 1);
+	m.method(0, 0x10, {0, 0x30000, 2, 0x1}); // 5 words at 0x2400
+	m.method(0, 0x08, {0});
+	m.kick();
+	m.run();
+	expect(0x2414, 0x241c, 0x2414);
+}
+
 // NV_RAMUSERD_REF 18 and NV_RAMFC_REF 10. Seen failing without the method.
 TEST(Work, a_reference_count_is_kept_where_the_driver_looks)
 {

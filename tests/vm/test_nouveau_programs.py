@@ -114,6 +114,17 @@ def test_exactly_one_program_is_stopped_and_let_go(machine: Guest, card: Card) -
     assert count_work(machine, card)["copied_bytes"] - before == COPIED
 
 
+@pytest.mark.skipif(not ALL, reason="make test-drivers runs it: it takes some 20 s for each GPU")
+@each_card
+def test_nouveau_begins_its_pushbuffer_anew(machine: Guest, card: Card) -> None:
+    """nouveau moves a buffer twice in each round, until its pushbuffer of 64 KiB is used up, after about 700 moves. It
+    begins anew there once GET in USERD says that Host has read it, and the GPU copies all: 900 copies of the program,
+    899 moves. Seen failing without GET: nouveau copies by itself, 10 s for each move."""
+    before = count_work(machine, card)["copied_bytes"]
+    machine.check(f"{nouveau.COPIES} /dev/dri/renderD{128 + card.index} 450 0 </dev/null", timeout=4 * PROGRAM_LIMIT)
+    assert count_work(machine, card)["copied_bytes"] - before == (450 * 2 + 899) * 65536
+
+
 def test_nouveau_is_unloaded_beside_gpulens(machine: Guest) -> None:
     """It finds nothing wrong with its channels, interrupts came, and all registers that it touched are modelled but
     those listed. The last test. Seen failing without the registers of the video engines' falcons."""
