@@ -28,7 +28,7 @@ PAGE = {"pid": (8, "I"), "request": (12, "I"), "verb": (16, "I"), "argument": (2
         "held_since": (64, "Q"), "expired": (72, "I"), "reasserted": (76, "I"), "set_slices": (80, "I"),
         "saves": (84, "I"),
         "restores": (88, "I"), "wfi_saves": (92, "I"), "cta_saves": (96, "I"), "cilp_saves": (100, "I"),
-        "slice_us": (260, "I")}
+        "slice_us": (260, "I"), "ioctls": (264, "Q")}
 LENGTH_NS, GO = 7, 8  # words of struct Progress, tools/probe/schedule-load.cu
 
 

@@ -533,6 +533,12 @@ bool frees_held(const Free &f)
 
 } // namespace
 
+void count_ioctl()
+{
+	if (page)
+		page->ioctls++;
+}
+
 void prepare_request(unsigned long request, void *arg)
 {
 	if (const Control *c = request_params<Control>(NV_ESC_RM_CONTROL, request, arg);

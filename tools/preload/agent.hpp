@@ -8,6 +8,8 @@
 
 namespace preload {
 
+// Called at each ioctl of the program.
+void count_ioctl();
 // Called before the program's request is sent: replaces the time slice that the driver's library sets
 // (GPULENS_SCHEDULE_SLICE), and releases TSGs that the program is about to free.
 void prepare_request(unsigned long request, void *arg);

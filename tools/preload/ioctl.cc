@@ -30,6 +30,7 @@ extern "C" __attribute__((visibility("default"))) int ioctl(int fd, unsigned lon
 	va_start(more, request);
 	void *arg = va_arg(more, void *);
 	va_end(more);
+	preload::count_ioctl();
 	if (driver && arg)
 		preload::prepare_request(request, arg);
 	int ret = preload::real_ioctl(fd, request, arg);
