@@ -505,15 +505,15 @@ u64 chosen_slice()
 void replace_slice(const Control &c)
 {
 	static const u64 us = chosen_slice();
+	GroupSetTimeslice *params = slice_params(c);
 
-	if (!us || !c.params || c.params_size != sizeof(GroupSetTimeslice))
+	if (!us || !params)
 		return;
 	std::lock_guard<std::mutex> hold(objects_lock);
 	const Group *g = find_object(groups, c.client, c.object);
 	if (!g || !g->on_graphics())
 		return;
-	// The driver's interface has pointers as numbers.
-	reinterpret_cast<GroupSetTimeslice *>(c.params)->us = us; // NOLINT(performance-no-int-to-ptr)
+	params->us = us;
 	replaced_slices++;
 	if (page)
 		page->set_slices = replaced_slices.load();
@@ -541,8 +541,7 @@ void count_ioctl()
 
 void prepare_request(unsigned long request, void *arg)
 {
-	if (const Control *c = request_params<Control>(NV_ESC_RM_CONTROL, request, arg);
-	    c && c->cmd == GroupSetTimeslice::CMD)
+	if (const Control *c = request_params<Control>(NV_ESC_RM_CONTROL, request, arg))
 		replace_slice(*c);
 	const Free *f = page && page->held_since ? request_params<Free>(NV_ESC_RM_FREE, request, arg) : nullptr;
 	if (!f || !frees_held(*f))

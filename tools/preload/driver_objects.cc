@@ -109,6 +109,14 @@ template <typename Params> const Params *granted_params(unsigned nr, unsigned lo
 
 } // namespace
 
+GroupSetTimeslice *slice_params(const Control &c)
+{
+	bool sets = c.cmd == GroupSetTimeslice::CMD && c.params && c.params_size == sizeof(GroupSetTimeslice);
+
+	// The driver's interface has pointers as numbers.
+	return sets ? reinterpret_cast<GroupSetTimeslice *>(c.params) : nullptr; // NOLINT(performance-no-int-to-ptr)
+}
+
 Group *note_request(int fd, unsigned long request, void *arg)
 {
 	if (const Alloc *a = granted_params<Alloc>(NV_ESC_RM_ALLOC, request, arg))
@@ -118,11 +126,9 @@ Group *note_request(int fd, unsigned long request, void *arg)
 	const Control *c = granted_params<Control>(NV_ESC_RM_CONTROL, request, arg);
 	if (c && c->cmd >> 16 == KEPLER_CHANNEL_GROUP_A) {
 		Group *g = find_object(groups, c->client, c->object);
-		if (g && c->cmd == GroupSetTimeslice::CMD && c->params_size == sizeof(GroupSetTimeslice))
-			// The driver's interface has pointers as numbers.
-			g->slice_us = reinterpret_cast<const GroupSetTimeslice *>(c->params)
-					      ->us; // NOLINT(performance-no-int-to-ptr)
-		return g;                           // scheduled, or its time slice was set
+		if (const GroupSetTimeslice *slice = slice_params(*c); g && slice)
+			g->slice_us = slice->us;
+		return g; // scheduled, or its time slice was set
 	}
 	if (const Free *f = granted_params<Free>(NV_ESC_RM_FREE, request, arg))
 		note_free(f->root, f->object);

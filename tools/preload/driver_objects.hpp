@@ -61,6 +61,9 @@ template <typename Params> Params *request_params(unsigned nr, unsigned long req
 		       : nullptr;
 }
 
+// The parameters of a request that sets a TSG's time slice, in the program's memory; nullptr of another one.
+tool::rm::GroupSetTimeslice *slice_params(const tool::rm::Control &c);
+
 // Notes what the driver has granted. Returns the TSG that changed, or nullptr.
 Group *note_request(int fd, unsigned long request, void *arg);
 

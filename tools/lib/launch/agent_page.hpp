@@ -83,8 +83,7 @@ struct AgentPage {
 	// The time slice of its TSGs on graphics engines, as the driver granted it; 0: it was set for not all, or they differ.
 	std::atomic<u32> slice_us;
 
-	std::atomic<u64>
-		ioctls; // of the program since the page was made: each passes through the library, nothing else does
+	std::atomic<u64> ioctls; // of the program since the page was made: the only calls that pass through the library
 };
 
 // stat: /proc/PID/stat. Returns field 22, AgentPage::start_time.
