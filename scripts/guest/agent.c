@@ -75,17 +75,22 @@ static void send_answer(int status, const void *data, size_t len)
 	write_all(data, len);
 }
 
-/* Waits at most `seconds` for the child; -1 when it is still there. SIGCHLD is blocked, so that none is lost. */
+/*
+ * Waits at most `seconds` for the child; -1 when it is still there. Orphans that end meanwhile are not left as zombies,
+ * because the agent runs as process 1. SIGCHLD is blocked, so that none is lost.
+ */
 static int wait_child(pid_t child, double seconds)
 {
 	struct timespec start, now, left;
 	double rest;
+	pid_t ended;
 	int status;
 
 	clock_gettime(CLOCK_MONOTONIC, &start);
 	for (;;) {
-		if (waitpid(child, &status, WNOHANG) == child)
-			return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+		while ((ended = waitpid(-1, &status, WNOHANG)) > 0)
+			if (ended == child)
+				return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 		clock_gettime(CLOCK_MONOTONIC, &now);
 		rest = seconds - (now.tv_sec - start.tv_sec) - (now.tv_nsec - start.tv_nsec) / 1e9;
 		if (rest < 0)
@@ -125,7 +130,7 @@ static void run_command(const char *text, double seconds)
 		status = wait_child(child, 5) < 0 ? 125 : 124;
 	}
 	while (waitpid(-1, NULL, WNOHANG) > 0)
-		; /* orphans: the agent runs as process 1 */
+		; /* orphans that ended since */
 	len = lseek(out, 0, SEEK_END);
 	data = malloc(len + 1);
 	if (!data || pread(out, data, len, 0) != len)
