@@ -34,7 +34,7 @@ def test_without_gpus_the_selftests_skip(four: Guest) -> None:
 
 
 def test_a_program_that_ended_is_not_there_any_more(four: Guest) -> None:
-    """The guest's process 1 waits for orphans while a command runs, too: a test that waits for the end of a program that
-    an earlier command began would otherwise see it for ever. Seen failing with an agent that waits for its own only."""
+    """The guest's process 1 waits for orphans while a command runs, too: a test that waits for the end of a program
+    that an earlier command began would see it for ever otherwise. Seen failing without this waiting."""
     four.check("sleep 0.4 &")
     assert four.run("sleep 1.5; grep -l '^State:.Z' /proc/[0-9]*/status") == (1, "")
