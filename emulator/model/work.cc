@@ -16,7 +16,7 @@ constexpr u32 RAMFC_GP_PUT = 0, RAMFC_USERD = 2, RAMFC_GP_GET = 5, RAMFC_PB_GET 
 	      RAMFC_REF = 10, RAMFC_GP_BASE = 18, RAMFC_PB_PUT = 23; // the PB ones: and the next word
 constexpr u32 USERD_PUT = 16, USERD_GET = 17, USERD_REF = 18, USERD_PUT_HI = 19, USERD_TOP_LEVEL_GET = 22,
 	      USERD_TOP_LEVEL_GET_HI = 23, USERD_GET_HI = 24, USERD_GP_GET = 34, USERD_GP_PUT = 35;
-constexpr u32 TOP_LEVEL_GET_HI_VALID = 1u << 31;
+constexpr u64 TOP_LEVEL_GET_VALID = u64{1} << 63; // bit 31 of HI
 
 constexpr u64 BYTES_PER_COST = 256; // of a copy
 
@@ -71,20 +71,17 @@ bool Work::has_work(u32 chid, Phys inst)
 // What a driver looks at, in USERD and RAMFC. nouveau waits for GET before it begins its pushbuffer anew.
 void Work::save(const State &s, Phys inst)
 {
-	u32 get = u32(s.pb_get), get_hi = u32(s.pb_get >> 32);
-	mem_.wr32(word_of(s.userd, USERD_GET), get);
-	mem_.wr32(word_of(s.userd, USERD_GET_HI), get_hi);
-	mem_.wr32(word_of(s.userd, USERD_PUT), u32(s.pb_end));
-	mem_.wr32(word_of(s.userd, USERD_PUT_HI), u32(s.pb_end >> 32));
-	mem_.wr32(word_of(inst, RAMFC_PB_GET), get);
-	mem_.wr32(word_of(inst, RAMFC_PB_GET + 1), get_hi);
-	mem_.wr32(word_of(inst, RAMFC_PB_PUT), u32(s.pb_end));
-	mem_.wr32(word_of(inst, RAMFC_PB_PUT + 1), u32(s.pb_end >> 32));
+	auto write = [&](Phys base, u32 low, u32 high, u64 value) {
+		mem_.wr32(word_of(base, low), u32(value));
+		mem_.wr32(word_of(base, high), u32(value >> 32));
+	};
+	write(s.userd, USERD_GET, USERD_GET_HI, s.pb_get);
+	write(s.userd, USERD_PUT, USERD_PUT_HI, s.pb_end);
+	write(inst, RAMFC_PB_GET, RAMFC_PB_GET + 1, s.pb_get);
+	write(inst, RAMFC_PB_PUT, RAMFC_PB_PUT + 1, s.pb_end);
 	if (!s.subroutine) {
-		mem_.wr32(word_of(s.userd, USERD_TOP_LEVEL_GET), get);
-		mem_.wr32(word_of(s.userd, USERD_TOP_LEVEL_GET_HI), get_hi | TOP_LEVEL_GET_HI_VALID);
-		mem_.wr32(word_of(inst, RAMFC_PB_TOP_LEVEL_GET), get);
-		mem_.wr32(word_of(inst, RAMFC_PB_TOP_LEVEL_GET + 1), get_hi | TOP_LEVEL_GET_HI_VALID);
+		write(s.userd, USERD_TOP_LEVEL_GET, USERD_TOP_LEVEL_GET_HI, s.pb_get | TOP_LEVEL_GET_VALID);
+		write(inst, RAMFC_PB_TOP_LEVEL_GET, RAMFC_PB_TOP_LEVEL_GET + 1, s.pb_get | TOP_LEVEL_GET_VALID);
 	}
 	mem_.wr32(word_of(s.userd, USERD_GP_GET), s.gp_get);
 	mem_.wr32(word_of(inst, RAMFC_GP_GET), s.gp_get);
