@@ -254,7 +254,7 @@ def test_what_has_no_partition_is_refused(tmp_path: pathlib.Path) -> None:
         (tmp_path / name).write_bytes(data)
         done = gpulens("report", str(tmp_path / name), "--dataset", str(tmp_path / "data"))
         assert (done.returncode, done.stderr) == (3, f"gpulens: {tmp_path / name}: {message}\n")
-        assert not list((tmp_path / "data").iterdir())
+        assert not (tmp_path / "data").exists()
 
 
 def test_a_dataset_that_cannot_be_written_is_an_error(tmp_path: pathlib.Path) -> None:
@@ -262,12 +262,21 @@ def test_a_dataset_that_cannot_be_written_is_an_error(tmp_path: pathlib.Path) ->
     (tmp_path / "file").touch()
     for words in (("record", "--for", "60s"), ("report", str(tmp_path / "none"))):
         done = gpulens(*words, "--dataset", str(tmp_path / "file"))
-        assert done.returncode == 3 and str(tmp_path / "file") in done.stderr, done.stderr
+        assert done.returncode == 3 and f"{tmp_path}/file: ENOTDIR" in done.stderr, done.stderr
+        done = gpulens(*words, "--dataset", str(tmp_path / "file/below"))
+        assert done.returncode == 3 and f"{tmp_path}/file/below: ENOTDIR" in done.stderr, done.stderr
     done = gpulens("record")
     assert done.returncode == 2 and "-o FILE or --dataset DIR" in done.stderr
     (tmp_path / "a").write_bytes(BETA)
     done = gpulens("report", str(tmp_path / "a"), str(tmp_path / "a"))
     assert done.returncode == 2 and "-o FILE or --dataset DIR" in done.stderr
+
+
+def test_a_recording_that_does_not_begin_makes_no_folder(tmp_path: pathlib.Path) -> None:
+    """No GPU, no recording: a folder of the dataset that does not exist is not made. Seen failing while it was."""
+    for words in (("--proc", str(tmp_path), "record", "--for", "1s"), ("report", str(tmp_path / "none"))):
+        done = gpulens(*words, "--dataset", str(tmp_path / "data/deep"))
+        assert done.returncode == 3 and done.stderr and not list(tmp_path.iterdir()), done.stderr
 
 
 # --- SQL

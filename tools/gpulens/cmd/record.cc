@@ -333,7 +333,7 @@ int record_samples(const Options &options, const RecordOptions &record_options)
 	std::string machine = output.machine.empty() ? this_machine() : output.machine;
 
 	if (!output.dataset.empty()) {
-		prepare_dataset(output.dataset);
+		check_dataset(output.dataset);
 		if (machine.empty())
 			throw Error(Error::Source,
 				    "this machine's name cannot be the name of a folder; give another one "
@@ -395,7 +395,7 @@ int write_report(const std::vector<std::string> &recordings, TimelineOutput outp
 		if (is_raw(file) && file != "-")
 			throw Error(Error::Source, file + ": the name must end with .html, .csv or .perfetto-trace");
 	if (!output.dataset.empty())
-		prepare_dataset(output.dataset);
+		check_dataset(output.dataset);
 	for (const std::string &recording : recordings) {
 		std::vector<Timeline> timelines = timelines_of_file(recording, output);
 		for (Timeline &t : timelines) {

@@ -107,10 +107,16 @@ private:
 
 } // namespace
 
-void prepare_dataset(const std::string &folder)
+void check_dataset(const std::string &folder)
 {
-	make_folders(folder);
-	if (access(folder.c_str(), W_OK | X_OK))
+	std::error_code unknown;
+	std::filesystem::path existing = std::filesystem::absolute(folder);
+
+	while (!std::filesystem::exists(existing, unknown) && existing.has_relative_path())
+		existing = existing.parent_path();
+	if (!std::filesystem::is_directory(existing, unknown))
+		throw Error(Error::Source, explain_file(ENOTDIR, folder));
+	if (access(existing.c_str(), W_OK | X_OK))
 		throw Error(Error::Source, explain_file(errno, folder));
 }
 

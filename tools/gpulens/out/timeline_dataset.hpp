@@ -10,8 +10,9 @@
 
 namespace tool {
 
-// Makes the folder where it does not exist, and checks that files can be made in it. Throws Error (Source).
-void prepare_dataset(const std::string &folder);
+// Checks that files can be made in the folder, or that the folder can be made, and makes nothing, so that a recording
+// that does not begin leaves nothing behind. Throws Error (Source).
+void check_dataset(const std::string &folder);
 
 // Adds the timelines of one recording, as day=YYYY-MM-DD/machine=NAME/TIME.csv for each day, UTC; TIME is when the
 // recording began. All or no files appear. recording: its name, for errors. Throws Error (Source) if the machine or the
