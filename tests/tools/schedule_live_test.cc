@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 // The coordinator and its back end on an emulated GPU of each kind, in this process: the core writes the registers, the
 // jobs are the emulator's, and time is the GPU's own, so that every run is the same.
+#include "lib/base/errors.hpp"
 #include "lib/schedule/coordinator.hpp"
 #include "lib/schedule/live/channel_backend.hpp"
 #include "lib/schedule/simulation.hpp"
@@ -191,7 +192,11 @@ private:
 struct Live {
 	Live(const std::string &chip, const std::vector<Program> &p, Policy policy, const std::vector<Task> &tasks)
 		: programs(p), port(chip, p), table(std::make_unique<HoldTable>()),
-		  backend(port, *table, port.per_runlist, LEASE, list_tsgs(p)),
+		  backend(port, *table, port.per_runlist, LEASE, list_tsgs(p),
+			  [this] {
+				  if (!steps--)
+					  throw tool::Error(tool::Error::Failed, "no watchdog");
+			  }),
 		  coordinator(backend, policy, tasks, 20 * MS)
 	{
 	}
@@ -213,6 +218,7 @@ struct Live {
 		}
 	}
 
+	int steps = -1; // of holds until the watchdog has ended
 	std::vector<Program> programs;
 	EmulatedPort port;
 	std::unique_ptr<HoldTable> table;
@@ -500,6 +506,29 @@ TEST_P(ScheduleVerbs, AChannelThatIsDisabledStaysDisabled)
 	EXPECT_EQ(live.backend.release(1).outcome, Outcome::Done);
 	EXPECT_EQ(live.backend.release_all().outcome, Outcome::Done);
 	EXPECT_TRUE(live.backend.account()[1].held);
+}
+
+// The watchdog ends before a hold, or while it is made: what is left of it is not asked for, and is released.
+TEST_P(ScheduleVerbs, AHoldGoesNoFurtherWithoutItsWatchdog)
+{
+	std::vector<Program> programs = {{1, json::object()}, {2, nullptr}};
+	Live live(GetParam(), programs, Policy::FixedPriority, {{.name = "U", .priority = 0}, {.name = "B"}});
+	auto held = [&live] { return live.backend.account()[1].held; };
+
+	live.backend.extend_lease();
+	live.backend.account();
+	live.steps = 0;
+	EXPECT_THROW(live.backend.hold(1), tool::Error);
+	EXPECT_FALSE(held());
+	live.steps = 1;
+	EXPECT_THROW(live.backend.hold(1), tool::Error);
+	EXPECT_TRUE(held());
+	EXPECT_TRUE(live.backend.account()[1].running); // its TSG has not left the engine
+	EXPECT_EQ(live.backend.release_all().outcome, Outcome::Done);
+	EXPECT_FALSE(held());
+	live.steps = 2;
+	EXPECT_EQ(live.backend.hold(1).outcome, Outcome::Done);
+	EXPECT_FALSE(live.backend.account()[1].running);
 }
 
 // An urgent job that takes 3 s: the other is released for a quantum before a hold has lasted for a second.

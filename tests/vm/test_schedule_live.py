@@ -285,6 +285,7 @@ class Killer:
         self.signal(command)
         while self.is_held():
             assert time.monotonic() < start + 20, f"{kind}: a channel stays disabled"
+            time.sleep(0.002)  # without it, the emulator answered the module late: reads of 7 ms took up to 90
         took = time.monotonic() - start
         waits = [now - before[thread] for thread, now in self.read_waits().items() if thread in before]
         self.found.append(Recovery(kind, took, (max(waits) + read_stolen() - stolen) / 1e9))

@@ -164,18 +164,18 @@ int run_schedule(const Options &options, const ScheduleOptions &schedule)
 	check_right(folder);
 	HoldFile file(schedule.state, index);
 	Watchdog watchdog(file.table(), gpu, per_runlist);
-	ChannelBackend backend(gpu, file.table(), per_runlist, schedule.lease_ns, tsgs);
+	auto check = [&watchdog] {
+		if (!watchdog.alive())
+			throw Error(Error::Failed, "the watchdog has ended; nothing is held without it");
+	};
+	ChannelBackend backend(gpu, file.table(), per_runlist, schedule.lease_ns, tsgs, check);
 	Coordinator coordinator(backend, policy.policy, policy.plain_tasks(), policy.quantum_ns);
 	ScheduleSteps steps(gpu_step_path(schedule.state, index), policy.policy, 0, backend.now());
 	std::string failure;
 	{
 		Slices slices(backend, policy, tsgs, before);
 		try {
-			run_coordinator(coordinator, backend, schedule, steps, [&watchdog] {
-				if (!watchdog.alive())
-					throw Error(Error::Failed,
-						    "the watchdog has ended; nothing is held without it");
-			});
+			run_coordinator(coordinator, backend, schedule, steps, check);
 		} catch (const Error &e) {
 			failure = e.what();
 		}

@@ -103,8 +103,8 @@ u64 find_tsg(const Gpu &gpu, const std::string &text, const std::string &where)
 /* -- verbs -- */
 
 ChannelBackend::ChannelBackend(GpuPort &gpu, HoldTable &table, bool per_runlist, u64 lease_ns,
-			       const std::vector<u64> &tsgs)
-	: gpu_(gpu), port_(gpu, per_runlist), writer_(table, port_, lease_ns)
+			       const std::vector<u64> &tsgs, std::function<void()> check)
+	: gpu_(gpu), port_(gpu, per_runlist), writer_(table, port_, lease_ns), check_(std::move(check))
 {
 	for (u64 id : tsgs)
 		tasks_.push_back({.id = id});
@@ -158,6 +158,7 @@ Answer ChannelBackend::hold(size_t task)
 
 	if (t.channels.empty())
 		return {Outcome::Refused, "it has no channels"};
+	check_();
 	for (u64 channel : t.channels) {
 		int err = writer_.hold(channel);
 		if (err == EALREADY) // disabled by somebody else, who is to enable it
@@ -169,6 +170,7 @@ Answer ChannelBackend::hold(size_t task)
 	}
 	// A disabled channel goes on until its TSG leaves the engine.
 	if (account()[task].running) {
+		check_();
 		if (Answer answer = evict(task); answer.outcome != Outcome::Done)
 			return undo_hold(task, answer.outcome, answer.reason);
 		account();

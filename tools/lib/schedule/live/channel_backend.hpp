@@ -6,6 +6,8 @@
 #include "lib/schedule/backend.hpp"
 #include "lib/schedule/holds.hpp"
 
+#include <functional>
+
 namespace tool::schedule {
 
 // A GPU whose scheduling can be controlled, with the names and texts of /proc/gpuX.
@@ -68,8 +70,10 @@ u64 find_tsg(const Gpu &gpu, const std::string &text, const std::string &where);
 
 class ChannelBackend : public Backend {
 public:
-	// tsgs: of each task, as find_tsg() returns them.
-	ChannelBackend(GpuPort &gpu, HoldTable &table, bool per_runlist, u64 lease_ns, const std::vector<u64> &tsgs);
+	// tsgs: of each task, as find_tsg() returns them. check: called before each step of a hold, for which looks at the
+	// GPU take the longest; throws Error where nothing may be held any more.
+	ChannelBackend(GpuPort &gpu, HoldTable &table, bool per_runlist, u64 lease_ns, const std::vector<u64> &tsgs,
+		       std::function<void()> check);
 
 	Answer set_slice(size_t task, u32 us) override;
 	Answer hold(size_t task) override;
@@ -96,6 +100,7 @@ private:
 	GpuPort &gpu_;
 	ChannelPort port_;
 	HoldWriter writer_;
+	std::function<void()> check_;
 	std::vector<TaskTsg> tasks_;
 	std::vector<TaskState> last_;
 };
