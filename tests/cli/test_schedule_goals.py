@@ -6,6 +6,8 @@ import json
 import os
 import pathlib
 import subprocess
+import threading
+import time
 import typing
 
 import pytest
@@ -21,8 +23,9 @@ def fixture_loads() -> typing.Iterator[None]:
     end_loads()
 
 
-def run_experiment(root: pathlib.Path, name: str, verbs: str = "", **more: str) -> "list[dict[str, typing.Any]]":
-    """What an experiment prints: its lines with a verdict or what was left out."""
+def run_experiment(root: pathlib.Path, name: str, verbs: str = "", shown: str = "",
+                   **more: str) -> "list[dict[str, typing.Any]]":
+    """What an experiment prints: its lines with a verdict or what was left out, or with the key `shown`."""
     done = subprocess.run(["python3", ROOT / "tests/gpu/schedule.py", BIN / "fake-load", BIN / "libgpulens-run.so",
                            name],
                           env={**make_environment(root, verbs), "PYTHONPATH": str(ROOT / "tests"), "TMPDIR": str(root),
@@ -30,7 +33,7 @@ def run_experiment(root: pathlib.Path, name: str, verbs: str = "", **more: str) 
                           capture_output=True, text=True, timeout=120, check=False)
     lines = [json.loads(line) for line in done.stdout.splitlines()]
     assert done.returncode == 0 and not [line for line in lines if "failed" in line], done.stdout + done.stderr
-    return [line for line in lines if "verdict" in line or "left_out" in line]
+    return [line for line in lines if {"verdict", "left_out", shown} & set(line)]
 
 
 def test_misses_are_judged(tmp_path: pathlib.Path) -> None:
@@ -53,6 +56,28 @@ def test_misses_with_holds(tmp_path: pathlib.Path) -> None:
         assert line["verdict"] == ("not reached" if line["misses"] else
                                    "reached" if line["u_of_jobs"] >= 0.83 else "not settled")
         assert line["us"][0]["n"] > 60 > line["misses"]
+
+
+def test_what_the_host_delays(tmp_path: pathlib.Path) -> None:
+    """A program that is stopped for 30 ms has a job that is longer; the sleeps beside it are counted, too."""
+    stopped = threading.Timer(2.7, stop_for_a_while, (tmp_path,))
+    stopped.start()
+    lines = run_experiment(tmp_path, "host", shown="jobs_ms_of_ms")
+    stopped.join()
+    assert [line["jobs_ms_of_ms"] for line in lines] == [[3, 10], [4, 10], [9, 20], [11, 20]]
+    assert [line["length_ms"] for line in lines] == [3, 4, 9, 11]
+    assert all(line["jobs"]["n"] in range(80, 202) and line["sleeps_of_1_ms"]["n"] > 500 for line in lines)
+    worst = max(lines, key=lambda line: line["jobs"]["max_us"])["jobs"]
+    assert 20000 < worst["max_us"] and worst["over_3_ms"] >= 1
+
+
+def stop_for_a_while(root: pathlib.Path) -> None:
+    """Stops this test's program 20 times for 30 ms, as a host does that gives it no processor: twice in five times it has
+    a job then, and twice in 100,000 tests never."""
+    for _ in range(20):
+        for name in ("-STOP", "-CONT"):
+            subprocess.run(["pkill", name, "-f", f"^{root}/.*fake-load"], check=False)
+            time.sleep(0.03)
 
 
 def test_a_lone_program_is_judged(tmp_path: pathlib.Path) -> None:

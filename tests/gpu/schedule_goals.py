@@ -10,6 +10,7 @@ import shutil
 import signal
 import statistics
 import subprocess
+import threading
 import time
 from typing import Callable, ContextManager, Iterator
 
@@ -23,6 +24,47 @@ WINDOW = 0.1 if SHORT else 0.4  # of one of them, in seconds
 # Lengths and periods in ms of two tasks; U is 0.85.
 SETS = (((3, 10), (11, 20)), ((4, 10), (9, 20)), ((8, 20), (18, 40)))
 CUDA_SLICE_US = 2048  # as CUDA's library sets it on an H100 and an H200
+
+
+def measure_host() -> None:
+    """How much longer than its kernel each job takes of a program that has the GPU to itself, without gpulens: what the
+    host delays, which no policy gives back. Beside it a thread sleeps for 1 ms at a time; its sleeps are late where the
+    host stalls it. The slack of a job of SETS is 1.5 ms or more."""
+    for length, period in sorted({job for jobs in SETS[:2] for job in jobs}):
+        program = Program("urgent", length, period, SECONDS, plain=True, more={"GPULENS_LOAD_WAIT": "1"})
+        kernel_us = program.field(LENGTH_NS) / 1000
+        with watch_sleeps() as late_us:
+            program.begin()
+            longer_us = [took - kernel_us for took in program.times()]
+        print_finding("host", jobs_ms_of_ms=[length, period], length_ms=round(kernel_us / 1000, 3),
+                      jobs=count_later(longer_us), sleeps_of_1_ms=count_later(late_us))
+
+
+def count_later(times_us: "list[float]") -> "dict[str, object]":
+    """How many there are, how many are above some limits in ms, and the largest."""
+    return {"n": len(times_us), **{f"over_{ms}_ms": sum(us > ms * 1000 for us in times_us) for ms in (0.5, 1, 1.5, 3)},
+            "max_us": round(max(times_us, default=0))}
+
+
+@contextlib.contextmanager
+def watch_sleeps() -> "Iterator[list[float]]":
+    """By how much sleeps of 1 ms are late, in us, in a thread of this process until the end."""
+    late_us: "list[float]" = []
+    ended = threading.Event()
+
+    def watch() -> None:
+        while not ended.is_set():
+            start = time.monotonic()
+            time.sleep(0.001)
+            late_us.append((time.monotonic() - start) * 1e6 - 1000)
+
+    thread = threading.Thread(target=watch)
+    thread.start()
+    try:
+        yield late_us
+    finally:
+        ended.set()
+        thread.join()
 
 
 def judge_misses() -> None:
