@@ -80,6 +80,18 @@ def stop_for_a_while(root: pathlib.Path) -> None:
             time.sleep(0.03)
 
 
+def test_shares_are_judged(tmp_path: pathlib.Path) -> None:
+    """Three times as much of what each has alone, which is measured with the other one held: without effective holds, both
+    have what they had."""
+    for verbs, verdicts in (("", ("reached", None)), ("disable=inert", ("not reached", "not reached"))):
+        lines = run_experiment(tmp_path, "shares", verbs)
+        assert [line["case"] for line in lines] == ["time slices of 6 ms and 2 ms", "policy share, weights 3 and 1"]
+        for line, verdict in zip(lines, verdicts):
+            assert line["verdict"] == ("reached" if 2.91 <= line["shares"] <= 3.09 else "not reached")
+            assert abs(line["shares"] - line["parts"][0] / line["parts"][1]) < 0.01
+            assert not verdict or line["verdict"] == verdict, line
+
+
 def test_a_lone_program_is_judged(tmp_path: pathlib.Path) -> None:
     """A program that is not alone loses by a short time slice."""
     lines = run_experiment(tmp_path, "alone")

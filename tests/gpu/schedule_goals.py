@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Experiments of schedule.py that judge a goal: jobs under EDF with a utilisation of 0.85, the throughput of a program
-that is alone, and an urgent program beside a saturating one with NVIDIA's MPS and with gpulens. Each prints lines with
-"goal" and "verdict", and takes less than three minutes. GPULENS_GOALS_SHORT=1: with less of everything, for tests."""
+"""Experiments of schedule.py that judge a goal: jobs under EDF with a utilisation of 0.85, shares, the throughput of a
+program that is alone, and an urgent program beside a saturating one with NVIDIA's MPS and with gpulens. Each prints
+lines with "goal" and "verdict", and takes some three minutes at most. GPULENS_GOALS_SHORT=1: with less of everything,
+for tests."""
 
 import contextlib
 import os
@@ -14,8 +15,8 @@ import threading
 import time
 from typing import Callable, ContextManager, Iterator
 
-from support.loads import (FOLDER, LENGTH_NS, SET_SLICE, Page, Program, print_finding, print_verdict, run_policy,
-                           run_victim, sum_up, time_urgent)
+from support.loads import (DISABLE, FOLDER, LENGTH_NS, RELEASE, SET_SLICE, Page, Program, print_finding, print_verdict,
+                           rates_of, run_policy, run_victim, sum_up, time_urgent)
 
 SHORT = bool(os.environ.get("GPULENS_GOALS_SHORT"))
 SECONDS = 2 if SHORT else 30  # of a set of jobs
@@ -106,6 +107,38 @@ def time_jobs(programs: "list[Program]", slice_us: int,
             times = [program.times() for program in programs]
             rate = (victim.field(0) - before) / (time.monotonic() - start)
     return times, {"slices_us": granted_us, "rounds_a_second_beside": round(rate), "summary": summary}
+
+
+def judge_shares() -> None:
+    """Two programs, of which the first one is to have three times as much: by their time slices, and by the policy share.
+    Each one's progress is by that alone, as equal processes differ by up to a tenth. Over a second, the policy's quantum
+    alone is several percent."""
+    def judge(case: str, slices_us: "tuple[int, int]", policy: Callable[[], ContextManager[object]]) -> None:
+        with (run_victim(task="a", slice_us=slices_us[0]) as first,
+              run_victim(task="b", slice_us=slices_us[1]) as second):
+            alone = (measure_alone(first, second), measure_alone(second, first))
+            with policy():
+                time.sleep(0.5)
+                rates = rates_of(first, second, SECONDS / 2)
+        parts = [round(rate / most, 4) for rate, most in zip(rates, alone)]
+        shares = round(parts[0] / parts[1], 3) if parts[1] else 0
+        print_verdict("shares", "3:1 shares within 3%", abs(shares / 3 - 1) <= 0.03, case=case, shares=shares,
+                      parts=parts, alone_by_the_other=round(alone[0] / alone[1], 3))
+
+    weighted: "tuple[dict[str, object], ...]" = ({"name": "a", "weight": 3}, {"name": "b"})
+    judge("time slices of 6 ms and 2 ms", (6000, 2000), contextlib.nullcontext)
+    judge("policy share, weights 3 and 1", (0, 0), lambda: run_policy("share", *weighted, summary={}))
+
+
+def measure_alone(program: Program, other: Program) -> float:
+    """The program's rate while the other one is held, which lasts for a second at most."""
+    rates = []
+    for _ in range(3):
+        other.page.ask(DISABLE)
+        time.sleep(0.05)
+        rates.append(program.rate(0.2 if SHORT else 0.7))
+        other.page.ask(RELEASE)
+    return statistics.median(rates)
 
 
 def compare_rates(case: str, changed: Callable[[], ContextManager[object]], measure: Callable[[bool], float],

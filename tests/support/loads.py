@@ -186,10 +186,10 @@ def time_urgent(length_ms: float, seconds: float = 2, period: float = 5, **optio
     return sum_up(Program("urgent", length_ms, period, seconds, **options).times())
 
 
-def rates_of(first: Program, second: Program) -> tuple[float, float]:
-    """Rounds a second of both, in the same second."""
+def rates_of(first: Program, second: Program, seconds: float = 1) -> tuple[float, float]:
+    """Rounds a second of both, at the same time."""
     begin, start = (first.field(0), second.field(0)), time.monotonic()
-    time.sleep(1)
+    time.sleep(seconds)
     took = time.monotonic() - start
     return (first.field(0) - begin[0]) / took, (second.field(0) - begin[1]) / took
 
