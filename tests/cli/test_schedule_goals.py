@@ -72,8 +72,8 @@ def test_what_the_host_delays(tmp_path: pathlib.Path) -> None:
 
 
 def stop_for_a_while(root: pathlib.Path) -> None:
-    """Stops this test's program 20 times for 30 ms, as a host does that gives it no processor: twice in five times it has
-    a job then, and twice in 100,000 tests never."""
+    """Stops this test's program 20 times for 30 ms, as a host does that gives it no processor. Each time it has a job
+    with a probability of 2 in 5; in 2 of 100,000 tests never."""
     for _ in range(20):
         for name in ("-STOP", "-CONT"):
             subprocess.run(["pkill", name, "-f", f"^{root}/.*fake-load"], check=False)
@@ -81,8 +81,8 @@ def stop_for_a_while(root: pathlib.Path) -> None:
 
 
 def test_shares_are_judged(tmp_path: pathlib.Path) -> None:
-    """Three times as much of what each has alone, which is measured with the other one held: without effective holds, both
-    have what they had."""
+    """Three times as much of what each has alone, which is measured with the other one held: without effective holds,
+    both have what they had."""
     for verbs, verdicts in (("", ("reached", None)), ("disable=inert", ("not reached", "not reached"))):
         lines = run_experiment(tmp_path, "shares", verbs)
         assert [line["case"] for line in lines] == ["time slices of 6 ms and 2 ms", "policy share, weights 3 and 1"]

@@ -110,9 +110,9 @@ def time_jobs(programs: "list[Program]", slice_us: int,
 
 
 def judge_shares() -> None:
-    """Two programs, of which the first one is to have three times as much: by their time slices, and by the policy share.
-    Each one's progress is by that alone, as equal processes differ by up to a tenth. Over a second, the policy's quantum
-    alone is several percent."""
+    """Two programs, of which the first one is to have three times as much: by their time slices, and by the policy
+    share. Each one's progress is by that alone, as equal processes differ by up to an eighth. Over a second, the
+    policy's quantum alone is several percent."""
     def judge(case: str, slices_us: "tuple[int, int]", policy: Callable[[], ContextManager[object]]) -> None:
         with (run_victim(task="a", slice_us=slices_us[0]) as first,
               run_victim(task="b", slice_us=slices_us[1]) as second):

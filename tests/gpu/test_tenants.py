@@ -56,8 +56,8 @@ def test_more_tpcs_never_slow_a_partition(way: str) -> None:
 
 
 def test_a_masked_launch_costs_little_more() -> None:
-    """Nanoseconds of the launching thread, by the slower of two runs of CUDA's own, which differed by a quarter; setting a
-    mask for each launch is the most expensive."""
+    """Nanoseconds of the launching thread, by the slower of two runs of CUDA's own, which differed by a quarter.
+    Setting a mask for each launch is the most expensive."""
     cost = {launch["launch"]: launch["ns"] for launch in run_tenants("launches")}
     print()
     for name, nanoseconds in cost.items():

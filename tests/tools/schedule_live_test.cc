@@ -192,12 +192,13 @@ private:
 struct Live {
 	Live(const std::string &chip, const std::vector<Program> &p, Policy policy, const std::vector<Task> &tasks)
 		: programs(p), port(chip, p), table(std::make_unique<HoldTable>()),
-		  backend(port, *table, port.per_runlist, LEASE, list_tsgs(p),
+		  backend(
+			  port, *table, port.per_runlist, LEASE, list_tsgs(p),
 			  [this] {
-				  if (!steps--)
-					  throw tool::Error(tool::Error::Failed, "no watchdog");
+		if (!steps--)
+			throw tool::Error(tool::Error::Failed, "no watchdog");
 			  }),
-		  coordinator(backend, policy, tasks, 20 * MS)
+	coordinator(backend, policy, tasks, 20 * MS)
 	{
 	}
 
