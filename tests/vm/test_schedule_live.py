@@ -271,7 +271,11 @@ class Killer:
         """A coordinator that holds something, at a random point of what it does."""
         self.pid = int(self.card.guest.check(f"setsid gpulens -g {self.card.index} schedule {POLICY} >{OUT} 2>>{ERR} "
                                              "</dev/null & echo $!"))
-        wait_for_event(self.is_held, "nothing is held")
+        try:
+            wait_for_event(self.is_held, "nothing is held")
+        except AssertionError as error:
+            found = self.card.guest.run("pidof gpulens gpulens-holds; ps; dmesg | tail -n 5")[1]
+            raise AssertionError(f"{error}: {self.card.guest.read(ERR)[-500:]} {found}") from error
         self.pause(0.025)
         self.watchdog = int(self.card.guest.check("pidof gpulens-holds"))
 
