@@ -69,7 +69,7 @@ demo: ## boot four emulated GPUs and show what the module shows, and one that pr
 
 demo: | build
 
-test: ## every test; 16 to 20 minutes of two processors when nothing was built before
+test: ## every test; 11 minutes of two processors, 21 when nothing was built before
 	scripts/test
 
 test-kernels: ## builds for Debian's kernels 5.10 to the newest, and runs the tests under each; an hour
