@@ -192,13 +192,8 @@ private:
 struct Live {
 	Live(const std::string &chip, const std::vector<Program> &p, Policy policy, const std::vector<Task> &tasks)
 		: programs(p), port(chip, p), table(std::make_unique<HoldTable>()),
-		  backend(
-			  port, *table, port.per_runlist, LEASE, list_tsgs(p),
-			  [this] {
-		if (!steps--)
-			throw tool::Error(tool::Error::Failed, "no watchdog");
-			  }),
-	coordinator(backend, policy, tasks, 20 * MS)
+		  backend(port, *table, port.per_runlist, LEASE, list_tsgs(p), [this] { check_watchdog(); }),
+		  coordinator(backend, policy, tasks, 20 * MS)
 	{
 	}
 
@@ -209,6 +204,12 @@ struct Live {
 		for (const Program &p : programs)
 			list.push_back(p.tsg);
 		return list;
+	}
+
+	void check_watchdog()
+	{
+		if (!steps--)
+			throw tool::Error(tool::Error::Failed, "no watchdog");
 	}
 
 	void run_until(u64 end)
