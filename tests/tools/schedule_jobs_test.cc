@@ -24,13 +24,13 @@ public:
 	{
 		time += verb_ns;
 		states[task].held = true;
-		return {};
+		return {.driver_ns = driver_ns};
 	}
 	Answer release(size_t task) override
 	{
 		time += verb_ns;
 		states[task].held = false;
-		return {};
+		return {.driver_ns = driver_ns};
 	}
 	Answer release_all() override { return {}; }
 	Answer evict(size_t) override { return {}; }
@@ -60,8 +60,8 @@ public:
 	}
 
 	std::vector<TaskState> states;
-	u64 time = 0, verb_ns = 0;
-	bool lost = false; // the lease, before the next look
+	u64 time = 0, verb_ns = 0, driver_ns = 0; // the last two: of a hold or a release
+	bool lost = false;                        // the lease, before the next look
 };
 
 int look_at(ScriptedBackend &backend, Coordinator &coordinator, u64 time)
@@ -145,6 +145,35 @@ TEST(ScheduleJobs, ABestEffortTaskGetsNoDeadline)
 	backend.begin(1, 1, 0, 1);
 	EXPECT_EQ(look_at(backend, coordinator, 0), 0);
 	EXPECT_EQ(coordinator.scheduler().deadline_of(1), NEVER);
+}
+
+/* -- what holds and releases cost -- */
+
+// b is held for each of three jobs of a. The longest hold and release count, with what the driver took for those.
+TEST(ScheduleJobs, TheLongestHoldAndReleaseAreKept)
+{
+	ScriptedBackend backend(2);
+	Coordinator coordinator(backend, Policy::Edf, {{.name = "a", .deadline_ns = 10 * MS}, {.name = "b"}}, 20 * MS);
+	u64 job = 0;
+
+	backend.begin(1, 0, 0);
+	for (auto [hold, hold_driver, release, release_driver] :
+	     {std::tuple{500, 450, 400, 300}, {900, 100, 300, 290}, {600, 590, 1400, 310}}) {
+		backend.verb_ns = static_cast<u64>(hold) * 1000;
+		backend.driver_ns = static_cast<u64>(hold_driver) * 1000;
+		backend.begin(0, ++job, job * 10 * MS);
+		EXPECT_EQ(look_at(backend, coordinator, job * 10 * MS), 0);
+		backend.verb_ns = static_cast<u64>(release) * 1000;
+		backend.driver_ns = static_cast<u64>(release_driver) * 1000;
+		backend.end(0, job * 10 * MS + 4 * MS);
+		EXPECT_EQ(look_at(backend, coordinator, job * 10 * MS + 4 * MS), 1);
+	}
+	const TaskCounts &b = coordinator.counts(1);
+	EXPECT_EQ(b.longest_hold.took_ns, 900000u);
+	EXPECT_EQ(b.longest_hold.driver_ns, 100000u);
+	EXPECT_EQ(b.longest_release.took_ns, 1400000u);
+	EXPECT_EQ(b.longest_release.driver_ns, 310000u);
+	EXPECT_EQ(coordinator.counts(0).longest_hold.took_ns, 0u);
 }
 
 /* -- time slices beside holds -- */

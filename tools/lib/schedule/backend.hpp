@@ -15,6 +15,7 @@ enum class Outcome { Done, Refused, NoEffect };
 struct Answer {
 	Outcome outcome = Outcome::Done;
 	std::string reason{}; // unless done
+	u64 driver_ns = 0;    // that the driver took for it; 0: not known, or there is none
 };
 
 struct TaskState {

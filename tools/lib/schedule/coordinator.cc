@@ -63,6 +63,16 @@ bool Coordinator::yields_by_slice(const std::vector<TaskState> &seen, size_t tas
 	return most && most <= LONGEST_YIELD_US && least >= most * YIELD_RATIO;
 }
 
+template <typename Request> Answer Coordinator::time_request(Cost &longest, Request request)
+{
+	u64 start = backend_.now();
+	Answer answer = request();
+
+	if (u64 took = backend_.now() - start; took > longest.took_ns)
+		longest = {took, answer.driver_ns};
+	return answer;
+}
+
 void Coordinator::hold_task(size_t task, u64 now)
 {
 	State &s = states_[task];
@@ -71,7 +81,7 @@ void Coordinator::hold_task(size_t task, u64 now)
 
 	if (!s.held)
 		s.held_since = now;
-	Answer answer = backend_.hold(task);
+	Answer answer = time_request(s.counts.longest_hold, [&] { return backend_.hold(task); });
 	s.held = answer.outcome == Outcome::Done;
 	if (s.held != before)
 		s.held_changed = backend_.now();
@@ -86,7 +96,7 @@ void Coordinator::hold_task(size_t task, u64 now)
 void Coordinator::release_task(size_t task)
 {
 	State &s = states_[task];
-	Answer answer = backend_.release(task);
+	Answer answer = time_request(s.counts.longest_release, [&] { return backend_.release(task); });
 
 	if (answer.outcome == Outcome::Done) {
 		s.held = false;

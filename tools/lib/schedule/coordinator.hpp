@@ -8,12 +8,20 @@
 
 namespace tool::schedule {
 
+// What a request cost: from the decision until it was answered.
+struct Cost {
+	u64 took_ns = 0;
+	u64 driver_ns =
+		0; // of that, Answer::driver_ns; the rest is the programs' and this process' wait for a processor
+};
+
 struct TaskCounts {
 	u64 jobs = 0;   // that ended: times that it became idle, or announced jobs
 	u64 missed = 0; // jobs that ended after their deadline
 	u64 worst_ns = 0;
 	u64 holds = 0, releases = 0, refused = 0;
 	u64 forced = 0; // releases because it was held for the longest time allowed
+	Cost longest_hold, longest_release;
 };
 
 class Coordinator {
@@ -60,6 +68,8 @@ private:
 	bool yields_by_slice(const std::vector<TaskState> &seen, size_t task) const;
 	void hold_task(size_t task, u64 now);
 	void release_task(size_t task);
+	// Returns the answer to a request, of which the longest one is kept.
+	template <typename Request> Answer time_request(Cost &longest, Request request);
 
 	Backend &backend_;
 	Scheduler scheduler_;

@@ -157,7 +157,7 @@ Answer ProgramBackend::ask(const std::vector<Program *> &programs, AgentVerb ver
 	u64 now = now_ns(), end = now + ANSWER_NS;
 	auto fail = [&first](Outcome outcome, std::string reason) {
 		if (first.outcome == Outcome::Done)
-			first = {outcome, std::move(reason)};
+			first = {outcome, std::move(reason), first.driver_ns};
 	};
 
 	// A look that waits for several agents in turn takes longer than a lease.
@@ -175,6 +175,7 @@ Answer ProgramBackend::ask(const std::vector<Program *> &programs, AgentVerb ver
 	}
 	for (Program *p : asked) {
 		AgentAnswer answer = p->link->wait_until(end);
+		first.driver_ns = std::max(first.driver_ns, answer.took_ns);
 		if (!answer.answered)
 			fail(Outcome::NoEffect, fmt::format("process {} does not answer", p->pid));
 		else if (!is_accepted(answer))
@@ -222,7 +223,7 @@ Answer ProgramBackend::release(size_t task)
 	}
 	Answer answer = ask(asked, AgentVerb::Release);
 	// Without a lease, an agent that is late releases before it does anything else.
-	return answer.outcome == Outcome::NoEffect ? Answer{} : answer;
+	return answer.outcome == Outcome::NoEffect ? Answer{.driver_ns = answer.driver_ns} : answer;
 }
 
 Answer ProgramBackend::release_all()
