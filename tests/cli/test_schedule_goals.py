@@ -14,6 +14,7 @@ import pytest
 
 from support.program import ROOT
 from support.scheduled import BIN, end_loads, make_environment, start_task
+from support.stamps import Job, explain_misses, read_jobs
 
 
 @pytest.fixture(autouse=True, name="loads")
@@ -40,22 +41,47 @@ def test_misses_are_judged(tmp_path: pathlib.Path) -> None:
     """Without effective holds, a saturating program with the same time slice takes a third of the GPU, and jobs of 85 %
     miss their deadlines."""
     lines = run_experiment(tmp_path, "misses", "disable=inert")
-    assert [line["jobs_ms_of_ms"] for line in lines[::2]] == [[[3, 10], [11, 20]], [[4, 10], [9, 20]],
-                                                              [[8, 20], [18, 40]]]
-    assert [line["u"] for line in lines] == 6 * [0.85]
-    assert [line["slices_us"] for line in lines] == 3 * [[2048, 2048, 2048], [500000, 2048, 250]]
-    for line in lines[::2]:
-        assert line["verdict"] == "not reached" and line["misses"] > 10
+    cuda = [line for line in lines if line["case"] == "CUDA's time slices"]
+    assert [line["jobs_ms_of_ms"] for line in cuda] == [[[3, 10], [11, 20]], [[4, 10], [9, 20]], [[8, 20], [18, 40]]]
+    assert len(lines) == 6 and all(line["u"] == 0.85 for line in lines)
     for line in lines:
+        assert line["slices_us"] == ([2048, 2048, 2048] if line in cuda else [500000, 2048, 250])
         assert {task["name"] for task in line["summary"]["tasks"]} == {"a", "b", "c"}
+    for line in cuda:
+        assert line["verdict"] == "not reached" and line["misses"] > 10
 
 
 def test_misses_with_holds(tmp_path: pathlib.Path) -> None:
-    """The verdict is by the jobs' own times, and by how many there were: a program that skips periods misses less."""
+    """The verdict is by the jobs' own times, and by how many there were: a program that skips periods misses less.
+    Without sleeping, too few processors make more of them miss."""
     for line in run_experiment(tmp_path, "misses"):
         assert line["verdict"] == ("not reached" if line["misses"] else
                                    "reached" if line["u_of_jobs"] >= 0.83 else "not settled")
         assert line["us"][0]["n"] > 60 > line["misses"]
+
+
+def test_where_the_time_of_a_job_went() -> None:
+    """The GPU's clock is 1000 us behind. The first job waits for the GPU for 195 us, the second one's end is noticed
+    60 us late, and the launch of a job beside that takes 600 us."""
+    jobs = read_jobs([[5000, 5010, 4205, 4290, 5300], [6000, 6010, 5010, 5070, 6130]])
+    assert jobs == [Job(5000, 10, 205, 290, 300), Job(6000, 10, 10, 70, 130)]
+    assert jobs[0].delays() == {"launch": 10, "wait": 195, "gpu": 85, "notice": 10}
+    beside = [Job(6050, 600, 610, 700, 710), Job(9000, 600, 610, 700, 710)]
+    assert explain_misses([jobs, beside], (299, 1000)) == [
+        {"task": 0, "late": 1, "on_gpu": False, "launch": 10, "wait": 195, "gpu": 85, "notice": 10, "beside": []}]
+    assert explain_misses([jobs, beside], (100, 1000))[1] == {
+        "task": 0, "late": 30, "on_gpu": False, "launch": 10, "wait": 0, "gpu": 60, "notice": 60,
+        "beside": [{"launch": 600, "notice": 10}]}
+    assert explain_misses([jobs, beside], (69, 1000))[1]["on_gpu"] is True
+
+
+def test_misses_of_the_host_are_told_apart(tmp_path: pathlib.Path) -> None:
+    """Each tenth job's end is noticed 12 ms late, which is more than the slack of all jobs of the first set."""
+    lines = run_experiment(tmp_path, "misses", GPULENS_FAKE_LOAD_LATE="12000")
+    for line in lines[:2]:
+        assert 20 <= line["misses"] - line["misses_on_gpu"] <= 30
+        of_host = [miss for miss in line["missed"] if not miss["on_gpu"]]
+        assert len(of_host) > 5 and all(miss["notice"] > 11000 for miss in of_host)
 
 
 def test_what_the_host_delays(tmp_path: pathlib.Path) -> None:

@@ -17,6 +17,8 @@ import tempfile
 import time
 from typing import Iterator
 
+from support.stamps import Job, read_jobs
+
 FOLDER = pathlib.Path(tempfile.mkdtemp())
 RUN = FOLDER / "run"  # of programs under a policy
 FILES: dict[str, str] = {}  # load, library: copies that another user can read; jobs: libgpulens-partition.so
@@ -166,6 +168,11 @@ class Program:
         """What the urgent program measured, when it has ended."""
         out, _ = self.process.communicate(timeout=60)
         return json.loads(out)
+
+    def jobs(self) -> "list[Job]":
+        """The same with GPULENS_LOAD_STAMPS=1."""
+        out, _ = self.process.communicate(timeout=60)
+        return read_jobs(json.loads(out))
 
 
 @contextlib.contextmanager

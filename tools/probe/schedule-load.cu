@@ -8,7 +8,8 @@
 //	                                        each PERIOD ms a kernel of about MS ms (0: a few us), and how long it took from
 //	                                        launch to end; prints them as JSON, in us. GPULENS_JOBS_LIBRARY names
 //	                                        libgpulens-partition.so: each kernel is announced as a job. GPULENS_LOAD_WAIT=1:
-//	                                        begins when FILE says so, for programs that are calibrated one by one
+//	                                        begins when FILE says so, for programs that are calibrated one by one.
+//	                                        GPULENS_LOAD_STAMPS=1: prints five times of each kernel instead, struct Stamps
 // Exit status: 0; 1 CUDA failed or a result was wrong; 2 wrong usage.
 
 #include <algorithm>
@@ -41,6 +42,17 @@ struct Progress {
 	volatile unsigned long long unused[2], length_ns, go; // of urgent: its kernel's length without the launch; it may begin
 };
 
+// Of a kernel of urgent, in us: by CLOCK_MONOTONIC when its job began, when the launch returned, and when its end was noticed;
+// by the GPU's clock (%globaltimer), which begins elsewhere, when its first block began and ended.
+struct Stamps {
+	double from, launched, began, ended, noticed;
+};
+
+// What the first block of the last kernel writes: how many rounds there were, and when it began and ended, in ns.
+struct Counter {
+	unsigned long long rounds, began, ended;
+};
+
 static volatile sig_atomic_t stopped;
 
 static void stop(int)
@@ -48,19 +60,32 @@ static void stop(int)
 	stopped = 1;
 }
 
+__device__ unsigned long long read_timer()
+{
+	unsigned long long ns;
+
+	asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(ns));
+	return ns;
+}
+
 // Each round takes some microseconds. The sum of all threads' results goes to *sum.
-__global__ void work(unsigned rounds, volatile unsigned long long *counter, unsigned *sum)
+__global__ void work(unsigned rounds, volatile Counter *counter, unsigned *sum)
 {
 	unsigned value = blockIdx.x * blockDim.x + threadIdx.x + 1;
+	bool first = !blockIdx.x && !threadIdx.x;
 
+	if (first)
+		counter->began = read_timer();
 	for (unsigned i = 0; i < rounds; i++) {
 		for (unsigned j = 0; j < 500; j++)
 			value = value * 1664525 + 1013904223;
-		if (!blockIdx.x && !threadIdx.x) {
-			*counter = *counter + 1;
+		if (first) {
+			counter->rounds = counter->rounds + 1;
 			__threadfence_system();
 		}
 	}
+	if (first)
+		counter->ended = read_timer();
 	atomicAdd(sum, value);
 }
 
@@ -70,7 +95,7 @@ struct Shape {
 };
 
 // Rounds that take about that many milliseconds.
-static Shape calibrate(double ms, volatile unsigned long long *counter)
+static Shape calibrate(double ms, volatile Counter *counter)
 {
 	int sms;
 	unsigned *sum;
@@ -96,7 +121,7 @@ static Shape calibrate(double ms, volatile unsigned long long *counter)
 }
 
 // The mean of ten kernels.
-static double measure_ms(Shape shape, volatile unsigned long long *counter, unsigned *sum)
+static double measure_ms(Shape shape, volatile Counter *counter, unsigned *sum)
 {
 	cudaEvent_t begin, end;
 	float took;
@@ -115,15 +140,15 @@ static double measure_ms(Shape shape, volatile unsigned long long *counter, unsi
 static int run_victim(Progress *file, double ms)
 {
 	unsigned *sums, *host, expected = 0;
-	volatile unsigned long long *counter;
+	volatile Counter *counter;
 	cudaEvent_t done[2];
 	bool known = false;
 
 	CHECK(cudaHostAlloc((void **)&counter, sizeof(*counter), cudaHostAllocMapped));
-	*counter = 0;
+	counter->rounds = 0;
 	std::thread([=] { // not every file system's pages can be mapped by the GPU
 		for (;; std::this_thread::sleep_for(std::chrono::microseconds(20)))
-			file->rounds = *counter;
+			file->rounds = counter->rounds;
 	}).detach();
 	Shape shape = calibrate(ms, counter);
 	CHECK(cudaMalloc(&sums, 2 * sizeof(*sums)));
@@ -184,12 +209,34 @@ private:
 	int (*end_)() = nullptr;
 };
 
+// CLOCK_MONOTONIC, in us.
+static double now_us()
+{
+	return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+static void print_stamps(const std::vector<Stamps> &list)
+{
+	bool all = getenv("GPULENS_LOAD_STAMPS");
+
+	printf("[");
+	for (size_t i = 0; i < list.size(); i++) {
+		const Stamps &s = list[i];
+		fputs(i ? ", " : "", stdout);
+		if (all)
+			printf("[%.1f, %.1f, %.1f, %.1f, %.1f]", s.from, s.launched, s.began, s.ended, s.noticed);
+		else
+			printf("%.1f", s.noticed - s.from);
+	}
+	printf("]\n");
+}
+
 static int run_urgent(Progress *file, double ms, double period, double seconds)
 {
 	using clock = std::chrono::steady_clock;
-	std::vector<double> times;
+	std::vector<Stamps> list;
 	unsigned *sum;
-	volatile unsigned long long *counter;
+	volatile Counter *counter;
 	Jobs jobs;
 
 	CHECK(cudaMalloc(&sum, sizeof(*sum)));
@@ -207,19 +254,21 @@ static int run_urgent(Progress *file, double ms, double period, double seconds)
 	while (!stopped && clock::now() - begin < std::chrono::duration<double>(seconds)) {
 		next += step;
 		std::this_thread::sleep_until(next);
-		auto from = clock::now();
+		Stamps s{};
+		s.from = now_us();
 		jobs.begin();
 		work<<<shape.blocks, 1024>>>(shape.rounds, counter, sum);
+		s.launched = now_us();
 		CHECK(cudaDeviceSynchronize());
 		jobs.end();
-		times.push_back(std::chrono::duration<double, std::micro>(clock::now() - from).count());
-		file->kernels = times.size();
+		s.noticed = now_us();
+		s.began = counter->began / 1000.0;
+		s.ended = counter->ended / 1000.0;
+		list.push_back(s);
+		file->kernels = list.size();
 		next = std::max(next, clock::now() - step); // what a late job delayed is launched once, and not made up for
 	}
-	printf("[");
-	for (size_t i = 0; i < times.size(); i++)
-		printf("%s%.1f", i ? ", " : "", times[i]);
-	printf("]\n");
+	print_stamps(list);
 	return 0;
 }
 

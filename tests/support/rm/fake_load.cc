@@ -7,7 +7,9 @@
 //	                             how many ended, words 16 and following: their response times in us
 //	fake_load urgent FILE MS PERIOD SECONDS
 //	                             the same for SECONDS, announced only with GPULENS_JOBS_LIBRARY; prints the response times.
-//	                             Word 7: MS in ns; with GPULENS_LOAD_WAIT=1 it begins when word 8 is not 0
+//	                             Word 7: MS in ns; with GPULENS_LOAD_WAIT=1 it begins when word 8 is not 0. With
+//	                             GPULENS_LOAD_STAMPS=1 prints five times of each job, as gpulens-schedule-load; the end of
+//	                             each tenth one is noticed GPULENS_FAKE_LOAD_LATE us late (0)
 //	fake_load launches FILE MS   launches a kernel of libcuda.so.1 each MS ms; word 6: how many launches have returned
 //	GPULENS_FAKE_LOAD_WRONG=1    a result is wrong
 #include "fake_schedule.hpp"
@@ -89,6 +91,13 @@ public:
 			fake::shared_gpu()->set_idle(static_cast<uint32_t>(getpid()), false);
 		} else if (running_ && rounds >= end_at_) {
 			fake::shared_gpu()->set_idle(static_cast<uint32_t>(getpid()), true);
+			Stamps s{.from = us(began_.time_since_epoch()).count(),
+				 .ended = us(now.time_since_epoch()).count()};
+			if (const char *late = getenv("GPULENS_FAKE_LOAD_LATE"); late && times_.size() % 10 == 9)
+				std::this_thread::sleep_for(us(atof(late)));
+			now = std::chrono::steady_clock::now();
+			s.noticed = us(now.time_since_epoch()).count();
+			stamps_.push_back(s);
 			check(announced_ ? gpulens_schedule_end() : 0);
 			running_ = false;
 			times_.push_back(static_cast<uint64_t>(us(now - began_).count()));
@@ -100,12 +109,26 @@ public:
 
 	void print_times() const
 	{
-		for (size_t i = 0; i < times_.size(); i++)
-			printf("%s%llu", i ? ", " : "[", static_cast<unsigned long long>(times_[i]));
-		printf("%s]\n", times_.empty() ? "[" : "");
+		bool all = getenv("GPULENS_LOAD_STAMPS");
+
+		printf("[");
+		for (size_t i = 0; i < times_.size(); i++) {
+			const Stamps &s = stamps_[i];
+			printf("%s", i ? ", " : "");
+			if (all) // the GPU's clock began an hour later
+				printf("[%.1f, %.1f, %.1f, %.1f, %.1f]", s.from, s.from, s.from - 3.6e9,
+				       s.ended - 3.6e9, s.noticed);
+			else
+				printf("%llu", static_cast<unsigned long long>(times_[i]));
+		}
+		printf("]\n");
 	}
 
 private:
+	struct Stamps {
+		double from, ended, noticed; // us of CLOCK_MONOTONIC
+	};
+
 	static void check(int err)
 	{
 		if (err) {
@@ -118,6 +141,7 @@ private:
 	double length_us_, period_us_, end_at_ = 0;
 	bool announced_, running_ = false;
 	std::vector<uint64_t> times_; // of jobs that ended, in us
+	std::vector<Stamps> stamps_;  // likewise
 	std::chrono::steady_clock::time_point next_{}, began_{};
 };
 
