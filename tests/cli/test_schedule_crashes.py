@@ -162,7 +162,7 @@ def test_pages_of_ended_processes_and_other_files_are_no_programs(tmp_path: path
     gone, foreign, short = (tmp_path / f"run/agent-{number}" for number in (4194303, os.getpid(), 1))
     gone.write_bytes(page)
     foreign.write_bytes(page)  # of another process than its name says
-    short.write_bytes(b"GPLAGE04")
+    short.write_bytes(b"GPLAGE05")
     done = run_coordinator(tmp_path, "fixed-priority", URGENT, "--dry-run")
     assert f"task urgent: process {load.process.pid};" in done.stdout and gone.exists()
     assert run_coordinator(tmp_path, "fixed-priority", URGENT, "--experimental", "--for", "10ms").returncode == 0

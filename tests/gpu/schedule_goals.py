@@ -72,22 +72,27 @@ def watch_sleeps() -> "Iterator[list[float]]":
 
 def judge_misses() -> None:
     """Two programs with a job in each period, whose deadline is the period's end, beside a saturating one: with CUDA's
-    time slices, and with those by which the first one and the saturating one need fewer holds."""
+    time slices, with those by which the first one and the saturating one need fewer holds, and with these and no thread
+    of the coordinator and of the agents that sleeps."""
+    slices = (500000, 0, 250)
     for jobs in SETS:
-        for case, slices in (("CUDA's time slices", (0, 0, 0)), ("500 ms, CUDA's, 250 us", (500000, 0, 250))):
-            judge_jobs(case, slices, jobs)
+        judge_jobs("CUDA's time slices", (0, 0, 0), jobs)
+        judge_jobs("500 ms, CUDA's, 250 us", slices, jobs)
+        if not SHORT or jobs is SETS[0]:
+            judge_jobs("the same with --busy-poll", slices, jobs, "--busy-poll")
 
 
-def judge_jobs(case: str, slices: "tuple[int, int, int]", jobs: "tuple[tuple[int, int], ...]") -> None:
+def judge_jobs(case: str, slices: "tuple[int, int, int]", jobs: "tuple[tuple[int, int], ...]", *options: str) -> None:
     """Each program is calibrated while nothing else runs, so that its jobs have the full length. slices: in us, 0: as
     CUDA's library sets it. A missed job is shown with where its time went, in us (support/stamps.py); those whose
-    kernel had not ended on the GPU by then are counted, as the others were late by their program's host alone."""
+    kernel had not ended on the GPU by then are counted, as the others were late by their program's host alone. options:
+    of the coordinator."""
     programs = [Program("urgent", *job, SECONDS, task=name, jobs=True, slice_us=slice_us,
                         more={"GPULENS_LOAD_WAIT": "1", "GPULENS_LOAD_STAMPS": "1"})
                 for name, job, slice_us in zip("ab", jobs, slices)]
     lengths = [program.field(LENGTH_NS) / 1e6 for program in programs]
     used = round(sum(length / period for length, (_, period) in zip(lengths, jobs)), 3)
-    done, found = time_jobs(programs, slices[2], jobs)
+    done, found = time_jobs(programs, slices[2], jobs, options)
     used_by_jobs = round(sum(length * len(some) for length, some in zip(lengths, done)) / (SECONDS * 1000), 3)
     missed = explain_misses(done, tuple(period * 1000 for _, period in jobs))
     # Longer jobs than those of the goal may miss, and shorter or fewer ones show nothing by missing none.
@@ -100,14 +105,15 @@ def judge_jobs(case: str, slices: "tuple[int, int, int]", jobs: "tuple[tuple[int
                   us=[sum_up([job.noticed for job in some]) for some in done], missed=missed[:MISSES_SHOWN], **found)
 
 
-def time_jobs(programs: "list[Program]", slice_us: int,
-              jobs: "tuple[tuple[int, int], ...]") -> "tuple[list[list[Job]], dict[str, object]]":
-    """Each program's jobs under EDF, and what else was seen. slice_us: of the third one."""
+def time_jobs(programs: "list[Program]", slice_us: int, jobs: "tuple[tuple[int, int], ...]",
+              options: "tuple[str, ...]") -> "tuple[list[list[Job]], dict[str, object]]":
+    """Each program's jobs under EDF, and what else was seen. slice_us: of the third one. options: of the
+    coordinator."""
     summary: "dict[str, object]" = {}
     tasks = [{"name": name, "deadline_ms": job[1]} for name, job in zip("ab", jobs)]
     with run_victim(task="c", slice_us=slice_us) as victim:
         granted_us = [program.page.slice_us for program in (*programs, victim)]
-        with run_policy("edf", *tasks, {"name": "c"}, summary=summary):
+        with run_policy("edf", *tasks, {"name": "c"}, summary=summary, options=options):
             before, start = victim.field(0), time.monotonic()
             for program in programs:
                 program.begin()

@@ -66,7 +66,7 @@ class Page:
     def __init__(self, pid: int, folder: pathlib.Path = FOLDER) -> None:
         path = folder / f"agent-{pid}"
         for _ in range(400):
-            if path.exists() and path.stat().st_size and path.read_bytes()[:8] == b"GPLAGE04":
+            if path.exists() and path.stat().st_size and path.read_bytes()[:8] == b"GPLAGE05":
                 break
             time.sleep(0.05)
         with path.open("r+b") as file:
@@ -208,14 +208,14 @@ def share_of(first: Program, second: Program) -> float:
 
 
 @contextlib.contextmanager
-def run_policy(policy: str, *tasks: dict[str, object],
-               summary: "dict[str, object] | None" = None) -> Iterator[subprocess.Popen[str]]:
+def run_policy(policy: str, *tasks: dict[str, object], summary: "dict[str, object] | None" = None,
+               options: "tuple[str, ...]" = ()) -> Iterator[subprocess.Popen[str]]:
     """gpulens --source rm schedule of these tasks, whose programs run; its summary is a finding, or goes to
     `summary`."""
     file = FOLDER / "policy.json"
     file.write_text(json.dumps({"version": 1, "policy": policy, "tasks": tasks}))
     with subprocess.Popen([*os.environ["GPULENS_TOOL"].split(), "--source", "rm", "--json", "schedule", file,
-                           "--experimental"], env={**os.environ, "GPULENS_RUNTIME_DIR": str(RUN)}, text=True,
+                           "--experimental", *options], env={**os.environ, "GPULENS_RUNTIME_DIR": str(RUN)}, text=True,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         time.sleep(0.3)
         try:

@@ -18,7 +18,7 @@ BIN = ROOT / "build/bin"
 REQUEST, VERB, ARGUMENT, LEASE_END, ANSWERED, STATUS = 12, 16, 24, 32, 40, 44
 HELD_SINCE, EXPIRED, REASSERTED, SET_SLICES = 64, 72, 76, 80
 DEVICES, JOBS_BEGUN, JOBS_ENDED, JOB_BEGAN, JOBS_MISSED = 104, 184, 188, 192, 216
-GATE_WAITS, SLICE_US = 256, 260
+GATE_WAITS, SLICE_US, BUSY_POLL = 256, 260, 272
 DISABLE, UNLIST, RELEASE, GATE = 2, 4, 5, 8  # enum AgentVerb
 
 
@@ -54,7 +54,7 @@ class Program:
 
     def map_page(self, path: pathlib.Path) -> None:
         """The page of its agent, as soon as it is one."""
-        wait_for(lambda: self.word(4) and path.exists() and path.read_bytes()[:8] == b"GPLAGE04")
+        wait_for(lambda: self.word(4) and path.exists() and path.read_bytes()[:8] == b"GPLAGE05")
         with path.open("r+b") as file:
             self.page = mmap.mmap(file.fileno(), 0)
 
@@ -167,10 +167,10 @@ class Coordinator:
     def __init__(self, root: pathlib.Path, policy: str, *tasks: "dict[str, typing.Any] | str",
                  experimental: bool = True) -> None:
         words = (*tasks, "--experimental", "--json") if experimental else (*tasks, "--json")
-        env = {**make_environment(root), "GPULENS_RUNTIME_DIR": str(root / "run")}
+        self.env = {**make_environment(root), "GPULENS_RUNTIME_DIR": str(root / "run")}
         self.stderr = ""
         # pylint: disable-next=consider-using-with
-        self.process = subprocess.Popen(coordinator_words(root, policy, words), env=env,
+        self.process = subprocess.Popen(coordinator_words(root, policy, words), env=self.env,
                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
     def __enter__(self) -> "Coordinator":

@@ -3,6 +3,7 @@
 // second whatever the agent does.
 #include "preload/agent.hpp"
 
+#include "lib/launch/busy_wait.hpp"
 #include "lib/launch/agent_page.hpp"
 #include "lib/launch/environment.hpp"
 #include "preload/clock.hpp"
@@ -50,6 +51,18 @@ void wait_futex(const std::atomic<u32> &word, u32 value, u64 until)
 	timespec t{.tv_sec = static_cast<time_t>(until / 1000000000), .tv_nsec = static_cast<long>(until % 1000000000)};
 
 	syscall(SYS_futex, &word, FUTEX_WAIT_BITSET, value, until ? &t : nullptr, nullptr, FUTEX_BITSET_MATCH_ANY);
+}
+
+// Waits until there is another request, or until `until`. Does not sleep while the program is held and the coordinator wants
+// that: a thread that sleeps may run milliseconds late, above all in a virtual machine.
+void wait_request(u32 seen, u64 until)
+{
+	while (page->busy_poll && page->held_since && now_ns() < until) {
+		if (page->request != seen || changed)
+			return;
+		gpulens::pause_processor();
+	}
+	wait_futex(page->request, seen, until);
 }
 
 // time: CLOCK_MONOTONIC, ns.
@@ -317,7 +330,7 @@ void *run_agent(void *)
 		budget.next = now_ns() + budget.run;
 	for (;;) {
 		if (!changed.load())
-			wait_futex(page->request, seen, next_time());
+			wait_request(seen, next_time());
 		std::lock_guard<std::mutex> hold(verbs_lock);
 		if (budget.period && now_ns() >= budget.next)
 			follow_budget(now_ns());

@@ -134,6 +134,10 @@ void add_schedule(CLI::App &parser, CommandLine &line)
 			"task=NAME,gate, where "
 			"the driver does not carry out holds; what the GPU runs already goes on")
 		->needs(file);
+	parser.add_flag("--busy-poll", options->busy_poll,
+			"with --source rm: wait without sleeping, where processors wake up late, as in virtual "
+			"machines; keeps one busy, and another one for each program that is held")
+		->needs(file);
 	parser.add_option("--probed", options->probed, "with --source rm: results of --probe --results FILE")
 		->type_name("FILE")
 		->needs(file);

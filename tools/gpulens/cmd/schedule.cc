@@ -145,8 +145,8 @@ int run_schedule(const Options &options, const ScheduleOptions &schedule)
 {
 	if (options.sources.source && options.sources.source->name == std::string("rm"))
 		return schedule_programs(options, schedule);
-	if (schedule.experimental || schedule.gates || !schedule.probed.empty())
-		throw Error(Error::Input, "--experimental, --gates and --probed go with --source rm");
+	if (schedule.experimental || schedule.gates || schedule.busy_poll || !schedule.probed.empty())
+		throw Error(Error::Input, "--experimental, --gates, --busy-poll and --probed go with --source rm");
 
 	unsigned index = only_gpu(options.sources.proc, options.sources.gpus);
 	std::string folder = fmt::format("{}/gpu{}/", options.sources.proc, index);

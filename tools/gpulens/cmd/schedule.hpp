@@ -15,6 +15,7 @@ struct ScheduleOptions {
 	u64 lease_ns = 50000000;
 	std::string probed;        // --source rm: a file of probe results; empty: the user's, or root's
 	bool gates = false;        // --source rm: hold launches back instead of channels
+	bool busy_poll = false;    // --source rm: neither this process nor the agents of held programs sleep
 	bool experimental = false; // --source rm: also where it is unknown whether a hold has an effect
 };
 

@@ -16,6 +16,7 @@
 #include <cstdio>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <sched.h>
 #include <set>
 
 namespace tool {
@@ -103,6 +104,21 @@ void check_programs(const PolicyFile &policy, const std::vector<ProgramBackend::
 	}
 }
 
+// A program waits for its kernels with one busy processor, its agent with another one while it is held.
+void warn_few_processors(size_t programs)
+{
+	cpu_set_t allowed;
+	int processors = sched_getaffinity(0, sizeof(allowed), &allowed) ? 0 : CPU_COUNT(&allowed);
+	size_t wanted = 2 * programs + 1;
+
+	if (processors && static_cast<size_t>(processors) < wanted)
+		std::fprintf(
+			stderr,
+			"gpulens: --busy-poll with %zu programs can keep %zu processors busy, and there are %d: jobs "
+			"may become later by it\n",
+			programs, wanted, processors);
+}
+
 json plan_json(const PolicyFile &policy, const std::vector<ProgramBackend::Found> &programs)
 {
 	json tasks = json::array();
@@ -174,6 +190,10 @@ int schedule_programs(const Options &options, const ScheduleOptions &schedule)
 		} catch (const Error &e) {
 			throw Error(e.code, std::string(e.what()) + "; or hold back launches alone with --gates");
 		}
+	if (schedule.busy_poll) {
+		warn_few_processors(backend.programs().size());
+		backend.poll_busily();
+	}
 	CoordinatorLock lock(folder);
 	backend.hear_jobs();
 	for (const std::string &task : backend.unknown_tasks())

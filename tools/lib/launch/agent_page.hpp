@@ -38,7 +38,7 @@ constexpr u64 AGENT_LAST_HOLD_NS = 1000000000; // after which a thread of its ow
 constexpr char AGENT_PAGE_PREFIX[] = "agent-"; // of the file's name, before the process id
 
 struct AgentPage {
-	static constexpr u64 MAGIC = 0x34304547414c5047; // "GPLAGE04"
+	static constexpr u64 MAGIC = 0x35304547414c5047; // "GPLAGE05"
 	static constexpr u32 NOT_TRIED = ~0U;            // a status: there was nothing to ask about
 	static constexpr u32 MAX_TASK = 64;              // bytes of a task's name, with the 0 that ends it
 
@@ -84,6 +84,8 @@ struct AgentPage {
 	std::atomic<u32> slice_us;
 
 	std::atomic<u64> ioctls; // of the program since the page was made: the only calls that pass through the library
+
+	std::atomic<u32> busy_poll; // the coordinator's: 1: the agent does not sleep while the program is held
 };
 
 // stat: /proc/PID/stat. Returns field 22, AgentPage::start_time.

@@ -2,6 +2,7 @@
 // See agent_link.hpp.
 #include "lib/schedule/live/agent_link.hpp"
 
+#include "lib/launch/busy_wait.hpp"
 #include "lib/base/errors.hpp"
 #include "lib/base/monotonic.hpp"
 
@@ -63,6 +64,10 @@ AgentAnswer AgentLink::wait_until(u64 end)
 		u64 now = now_ns();
 		if (now >= end)
 			return {};
+		if (page_->busy_poll) {
+			gpulens::pause_processor();
+			continue;
+		}
 		timespec left{.tv_sec = static_cast<time_t>((end - now) / 1000000000),
 			      .tv_nsec = static_cast<long>((end - now) % 1000000000)};
 		syscall(SYS_futex, &page_->answered, FUTEX_WAIT, answered, &left, nullptr, 0);

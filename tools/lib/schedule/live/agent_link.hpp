@@ -36,6 +36,7 @@ public:
 	// The same in two steps. lease_end: CLOCK_MONOTONIC, ns; for a hold. A request replaces an earlier one that the agent
 	// has not read yet.
 	void post(AgentVerb verb, u64 argument, u64 lease_end);
+	// end: CLOCK_MONOTONIC, ns. Does not sleep while the page says busy_poll.
 	AgentAnswer wait_until(u64 end);
 	// Whether the last request has been answered.
 	bool is_answered() const { return page_->answered == number_; }

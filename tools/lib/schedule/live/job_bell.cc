@@ -2,7 +2,9 @@
 // See job_bell.hpp.
 #include "lib/schedule/live/job_bell.hpp"
 
+#include "lib/launch/busy_wait.hpp"
 #include "lib/base/errors.hpp"
+#include "lib/base/monotonic.hpp"
 
 #include <cerrno>
 #include <climits>
@@ -45,8 +47,10 @@ void JobBell::ring()
 	syscall(SYS_futex, word_, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
 }
 
-void JobBell::wait(u32 seen, u64 end)
+void JobBell::wait(u32 seen, u64 end, bool busy)
 {
+	while (busy && *word_ == seen && now_ns() < end)
+		gpulens::pause_processor();
 	timespec until{.tv_sec = static_cast<time_t>(end / 1000000000), .tv_nsec = static_cast<long>(end % 1000000000)};
 
 	syscall(SYS_futex, word_, FUTEX_WAIT_BITSET, seen, &until, nullptr, FUTEX_BITSET_MATCH_ANY);

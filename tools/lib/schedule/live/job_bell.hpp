@@ -19,8 +19,8 @@ public:
 
 	void ring();
 	u32 count() const { return *word_; }
-	// Returns when the count is not `seen`, or at `end`: CLOCK_MONOTONIC, ns.
-	void wait(u32 seen, u64 end);
+	// Returns when the count is not `seen`, or at `end`: CLOCK_MONOTONIC, ns. busy: without sleeping.
+	void wait(u32 seen, u64 end, bool busy = false);
 
 private:
 	std::atomic<u32> *word_;

@@ -44,8 +44,11 @@ void ProgramBackend::hear_jobs()
 
 ProgramBackend::~ProgramBackend()
 {
-	for (Program &p : programs_)
+	for (Program &p : programs_) {
+		if (busy_poll_)
+			p.link->page().busy_poll = 0;
 		close(p.pidfd);
+	}
 }
 
 /* -- processes -- */
@@ -166,6 +169,7 @@ Answer ProgramBackend::ask(const std::vector<Program *> &programs, AgentVerb ver
 	std::vector<Program *> asked;
 	for (Program *p : programs) {
 		bool answers = p->link->is_answered();
+		p->link->page().busy_poll = busy_poll_;
 		if (answers || verb == AgentVerb::Release)
 			p->link->post(verb, argument, lease_end_);
 		if (answers)
@@ -335,7 +339,7 @@ u64 ProgramBackend::now()
 void ProgramBackend::sleep_until(u64 time)
 {
 	if (bell_)
-		bell_->wait(heard_, time);
+		bell_->wait(heard_, time, busy_poll_);
 	else
 		Backend::sleep_until(time);
 }

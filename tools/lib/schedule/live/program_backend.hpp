@@ -43,6 +43,8 @@ public:
 	};
 	// From now on, a job that begins or ends ends sleep_until(). Throws Error.
 	void hear_jobs();
+	// From now on, neither this process nor the agents of held programs sleep.
+	void poll_busily() { busy_poll_ = true; }
 	// Looks for processes that have begun or ended; account() does it each SCAN_NS. tidy: remove the pages of those that ended.
 	void find_programs(bool tidy);
 	std::vector<Found> programs() const;
@@ -91,6 +93,7 @@ private:
 	std::vector<Program> programs_;
 	std::set<std::string> unknown_;
 	std::unique_ptr<JobBell> bell_;
+	bool busy_poll_ = false;
 	u32 heard_ = 0; // the bell's count at the last look
 };
 
