@@ -5,6 +5,7 @@ and which one. What the numbers are is for a GPU to say."""
 import json
 import os
 import pathlib
+import random
 import subprocess
 import threading
 import time
@@ -101,12 +102,12 @@ def test_what_the_host_delays(tmp_path: pathlib.Path) -> None:
 
 
 def stop_for_a_while(root: pathlib.Path) -> None:
-    """Stops this test's program 20 times for 30 ms, as a host does that gives it no processor. Each time it has a job
-    with a probability of 2 in 5; in 2 of 100,000 tests never."""
+    """Stops this test's program 20 times for 30 ms, as a host does that gives it no processor, at times that have
+    nothing to do with its period. Each time it has a job with a probability of 2 in 5; in 4 of 100,000 tests never."""
     for _ in range(20):
         for name in ("-STOP", "-CONT"):
             subprocess.run(["pkill", name, "-f", f"^{root}/.*fake-load"], check=False)
-            time.sleep(0.03)
+            time.sleep(0.03 + (random.uniform(0, 0.01) if name == "-CONT" else 0))
 
 
 def test_shares_are_judged(tmp_path: pathlib.Path) -> None:
