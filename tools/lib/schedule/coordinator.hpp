@@ -8,11 +8,10 @@
 
 namespace tool::schedule {
 
-// What a request cost: from the decision until it was answered.
+// What a request cost: from the decision until it was answered, and of that Answer::driver_ns. The rest is the wait of this
+// process and of the programs' agents for a processor.
 struct Cost {
-	u64 took_ns = 0;
-	u64 driver_ns =
-		0; // of that, Answer::driver_ns; the rest is the programs' and this process' wait for a processor
+	u64 took_ns = 0, driver_ns = 0;
 };
 
 struct TaskCounts {

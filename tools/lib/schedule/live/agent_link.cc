@@ -2,9 +2,9 @@
 // See agent_link.hpp.
 #include "lib/schedule/live/agent_link.hpp"
 
-#include "lib/launch/busy_wait.hpp"
 #include "lib/base/errors.hpp"
 #include "lib/base/monotonic.hpp"
+#include "lib/launch/busy_wait.hpp"
 
 #include <cerrno>
 #include <climits>

@@ -2,9 +2,9 @@
 // See job_bell.hpp.
 #include "lib/schedule/live/job_bell.hpp"
 
-#include "lib/launch/busy_wait.hpp"
 #include "lib/base/errors.hpp"
 #include "lib/base/monotonic.hpp"
+#include "lib/launch/busy_wait.hpp"
 
 #include <cerrno>
 #include <climits>
