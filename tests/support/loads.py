@@ -15,6 +15,7 @@ import struct
 import subprocess
 import tempfile
 import time
+import typing
 from typing import Iterator
 
 from support.stamps import Job, read_jobs
@@ -164,15 +165,14 @@ class Program:
             status = self.process.wait()
         return {"status": status, "kernels": self.field(1), "wrong": self.field(2)}
 
-    def times(self) -> list[float]:
-        """What the urgent program measured, when it has ended."""
-        out, _ = self.process.communicate(timeout=60)
-        return json.loads(out)
+    def times(self) -> "list[typing.Any]":
+        """What the urgent program measured, when it has ended: response times, or with GPULENS_LOAD_STAMPS=1 five times
+        of each job."""
+        return json.loads(self.process.communicate(timeout=60)[0])
 
     def jobs(self) -> "list[Job]":
-        """The same with GPULENS_LOAD_STAMPS=1."""
-        out, _ = self.process.communicate(timeout=60)
-        return read_jobs(json.loads(out))
+        """With GPULENS_LOAD_STAMPS=1, its jobs."""
+        return read_jobs(self.times())
 
 
 @contextlib.contextmanager

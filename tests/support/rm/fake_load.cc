@@ -93,16 +93,15 @@ public:
 			fake::shared_gpu()->set_idle(static_cast<uint32_t>(getpid()), true);
 			Stamps s{.from = us(began_.time_since_epoch()).count(),
 				 .ended = us(now.time_since_epoch()).count()};
-			if (const char *late = getenv("GPULENS_FAKE_LOAD_LATE"); late && times_.size() % 10 == 9)
+			if (const char *late = getenv("GPULENS_FAKE_LOAD_LATE"); late && stamps_.size() % 10 == 9)
 				std::this_thread::sleep_for(us(atof(late)));
 			now = std::chrono::steady_clock::now();
 			s.noticed = us(now.time_since_epoch()).count();
 			stamps_.push_back(s);
 			check(announced_ ? gpulens_schedule_end() : 0);
 			running_ = false;
-			times_.push_back(static_cast<uint64_t>(us(now - began_).count()));
 			if (progress_[5] < 400)
-				progress_[16 + progress_[5]] = times_.back();
+				progress_[16 + progress_[5]] = s.response_us();
 			progress_[5] = progress_[5] + 1;
 		}
 	}
@@ -112,14 +111,13 @@ public:
 		bool all = getenv("GPULENS_LOAD_STAMPS");
 
 		printf("[");
-		for (size_t i = 0; i < times_.size(); i++) {
-			const Stamps &s = stamps_[i];
-			printf("%s", i ? ", " : "");
+		for (const Stamps &s : stamps_) {
+			printf("%s", &s != stamps_.data() ? ", " : "");
 			if (all) // the GPU's clock began an hour later
 				printf("[%.1f, %.1f, %.1f, %.1f, %.1f]", s.from, s.from, s.from - 3.6e9,
 				       s.ended - 3.6e9, s.noticed);
 			else
-				printf("%llu", static_cast<unsigned long long>(times_[i]));
+				printf("%llu", static_cast<unsigned long long>(s.response_us()));
 		}
 		printf("]\n");
 	}
@@ -127,6 +125,8 @@ public:
 private:
 	struct Stamps {
 		double from, ended, noticed; // us of CLOCK_MONOTONIC
+
+		uint64_t response_us() const { return static_cast<uint64_t>(noticed - from); }
 	};
 
 	static void check(int err)
@@ -140,8 +140,7 @@ private:
 	volatile uint64_t *progress_;
 	double length_us_, period_us_, end_at_ = 0;
 	bool announced_, running_ = false;
-	std::vector<uint64_t> times_; // of jobs that ended, in us
-	std::vector<Stamps> stamps_;  // likewise
+	std::vector<Stamps> stamps_; // of jobs that ended
 	std::chrono::steady_clock::time_point next_{}, began_{};
 };
 
