@@ -28,11 +28,12 @@ PROBE_LIMIT = 60  # seconds for a QEMU that is only to make one device
 
 def qemu_arguments(iommu: bool, without: Sequence[str] = ()) -> list[str]:
     """The arguments of QEMU for the machine itself; its memory is the object m. without: features that the processors
-    lack."""
+    lack, where this QEMU has them."""
     # thread=single: with a thread for each processor, two that reach the same device at once lock QEMU up
     # (7.2, hw/remote: one holds the device's mutex and waits for the big lock, the other the other way round).
     # The processors still interleave, at every interrupt, pause and idle loop, and no slower.
-    cpu = "".join(["max" if ACCEL == "tcg" else "host", *(f",-{feature}" for feature in without)])
+    absent = known_features() & set(without)
+    cpu = "".join(["max" if ACCEL == "tcg" else "host", *(f",-{feature}" for feature in sorted(absent))])
     words = ["-machine", f"{'q35' if iommu else MICROVM},memory-backend=m",
              "-accel", "tcg,thread=single" if ACCEL == "tcg" else ACCEL, "-cpu", cpu,
              "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"]
@@ -92,6 +93,13 @@ def fit_bars(profiles: Sequence[str], run_dir: pathlib.Path) -> list[str]:
     for path, profile in zip(paths_of, known):
         path.write_text(json.dumps(profile), encoding="utf-8")
     return [str(path.resolve()) for path in paths_of]
+
+
+@functools.cache
+def known_features() -> frozenset[str]:
+    """The features of processors that this QEMU knows. It refuses to go without one that it does not know."""
+    text = subprocess.run([QEMU, "-cpu", "help"], check=True, capture_output=True, text=True).stdout
+    return frozenset(text.partition("CPUID flags:")[2].split())
 
 
 @functools.cache
