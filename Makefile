@@ -7,7 +7,7 @@ MAKEFLAGS += --no-print-directory
 .NOTPARALLEL:
 CMAKE_BUILD := build/cmake
 
-.PHONY: all help module module-unsafe module-leaps module-arm64 module-copy emulator tool probe tool-parts unit guest-parts demo test test-kernels test-debug test-drivers test-gpu test-gpu-schedule soak fuzz check bench bench-tool manuals kselftest install uninstall deb test-deb test-releases test-systemd clean configure
+.PHONY: all help module module-unsafe module-leaps module-arm64 module-copy emulator tool probe tool-parts unit guest-parts demo test test-asan test-kernels test-debug test-drivers test-gpu test-gpu-schedule soak fuzz check bench bench-tool manuals kselftest install uninstall deb test-deb test-releases test-systemd clean configure
 
 all: module emulator tool guest-parts ## everything that a user or a guest needs (default)
 
@@ -69,8 +69,11 @@ demo: ## boot four emulated GPUs and show what the module shows, and one that pr
 
 demo: | build
 
-test: ## every test; 11 minutes of two processors, 21 when nothing was built before
+test: ## the tests of each commit: virtual machines with emulated GPUs, and the tool; what runs and how long is left is shown
 	scripts/test
+
+test-asan: ## unit tests with sanitizers, and the fuzz targets on inputs that are the same each time; before a push
+	scripts/test-asan
 
 test-kernels: ## builds for Debian's kernels 5.10 to the newest, and runs the tests under each; an hour
 	scripts/test-kernels
@@ -87,7 +90,7 @@ test-gpu: ## what gpulens says through NVIDIA's driver against CUDA, on a machin
 test-gpu-schedule: ## what NVIDIA's driver lets a program do to its own TSGs, on a machine with a GPU and nvcc
 	scripts/test-gpu-schedule
 
-soak: module emulator guest-parts ## hostile hardware with 100,000 reads a chip family, then all coming and going; over an hour
+soak: module emulator guest-parts ## nights: hostile hardware with 100,000 reads a chip family, then all coming and going; hours
 	cmake --build $(CMAKE_BUILD) --target limit-tests
 	scripts/soak
 
