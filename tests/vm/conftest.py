@@ -11,7 +11,7 @@ from _pytest.runner import runtestprotocol
 
 from lib.guest import Guest, LostVM, end_on_signals
 from support.vm import driven as nouveau_cards
-from support.vm.cards import Card
+from support.vm.cards import TIMED, Card
 from support.vm.chips import CHIPS
 from support.vm.delays import Delay
 from support.vm.shared import FOUR, SharedGuests
@@ -91,8 +91,12 @@ def check_console() -> Iterator[None]:
 
 
 @pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests that share a guest run one after the other, so that it is booted once."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Tests that share a guest run one after the other, so that it is booted once. Those that only judge time are left
+    out, except for GPULENS_TIMED."""
+    left_out = [item for item in items if item.get_closest_marker("timed") and not TIMED]
+    config.hook.pytest_deselected(items=left_out)
+    items[:] = [item for item in items if item not in left_out]
     order = {"four": 0, "pair": 1, "own": 2, "iommu": 3}
 
     def find_place(item: pytest.Item) -> int:

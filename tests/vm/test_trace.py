@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import pytest
 
-from lib import initramfs, paths
-from lib.guest import SLOW, Guest
+from lib import initramfs
+from lib.guest import Guest
 from support.vm import sampled
 from support.vm.cards import Card, gpu_of, scenario
 from support.vm.chips import chips_for
@@ -59,9 +59,9 @@ def card(request: pytest.FixtureRequest, machine: Guest) -> Card:
     return Card(machine, CHIPS[request.param], request.param)
 
 
-def sample_for(card: Card, seconds: int, words: str) -> str:
-    """A shell command that keeps a sampler for a time, and stores its samples in /tmp/samples."""
-    return f"sh -c 'exec 3<>{card.path('samples')}; printf \"{words}\" >&3; timeout {seconds} cat <&3 >/tmp/samples'"
+def sample_ticks(card: Card, ticks: int, words: str) -> str:
+    """A shell command that keeps a sampler until so many ticks have samples, and stores these in /tmp/samples."""
+    return f"sample -n {ticks} -c '{words}' -o /tmp/samples {card.path('samples')}"
 
 
 def find_occupant(sample: sampled.Sample) -> tuple[int, int]:
@@ -87,11 +87,11 @@ def switches_in(recording: sampled.Recording) -> list[Switch]:
 
 
 def trace_sampler(card: Card, words: str) -> list[Switch]:
-    """The events while a sampler with these words runs for a second; its samples are in /tmp/samples."""
+    """The events while a sampler with these words has 500 ticks; its samples are in /tmp/samples."""
     guest, enable = card.guest, f"{TRACE}/events/gpulens/engine_switch/enable"
     guest.check(f"echo 1 >{enable}; echo >{TRACE}/trace")
     try:
-        guest.run(sample_for(card, 1, words))
+        guest.check(sample_ticks(card, 500, words), timeout=400)
         text = guest.check(f"grep -v '^#' {TRACE}/trace")
     finally:
         guest.check(f"echo 0 >{enable}; echo >{TRACE}/trace")
@@ -107,11 +107,11 @@ def test_every_change_between_samples_is_an_event(card: Card) -> None:
     recording = sampled.decode_recording(guest.read("/tmp/s.bin").encode(errors="surrogateescape"))
     assert not recording.remarks(sampled.FULL)
     expected = switches_in(recording)
-    # The last ticks may not have been read any more.
     assert events[:len(expected)] == expected
-    assert len(events) - len(expected) <= 40
+    # The last ticks may not have been read any more.
+    assert all(event.time_ns > recording.samples[-1].time_ns for event in events[len(expected):])
     turns = [event.after[0] for event in events if event.after[0] >= 0]
-    assert len(turns) > 20 / SLOW and set(turns) == {21, 22}
+    assert len(turns) > 20 and set(turns) == {21, 22}
 
 
 def test_no_event_while_the_engines_do_not_change(card: Card) -> None:
@@ -145,15 +145,14 @@ def test_trace_cmd_shows_engines_and_processors_on_one_clock(card: Card) -> None
     guest = card.guest
     push_program(guest, "trace-cmd")
     out = guest.check("cd /tmp; trace-cmd record -q -C mono -e sched:sched_switch -e gpulens:engine_switch "
-                      f"gpulens -g {card.index} record --runlist 1 --every 1ms --for 1s -o run.gplt >/dev/null 2>&1; "
-                      "trace-cmd report -t trace.dat", timeout=180)
+                      f"{sample_ticks(card, 300, '1000 1')} >/dev/null 2>&1; trace-cmd report -t trace.dat", timeout=600)
     lines = [line for line in out.splitlines() if " engine_switch: " in line]
-    assert len(lines) > 20 / SLOW and " sched_switch: " in out
+    assert len(lines) > 20 and " sched_switch: " in out
     for line in lines:
         stamp = re.search(r" (\d+)\.(\d{9}): engine_switch: ", line)
         assert stamp, line
         late = int(stamp[1]) * 10**9 + int(stamp[2]) - parse_event(line).time_ns
-        assert 0 <= late < 1e9 * SLOW, line
+        assert 0 <= late < 60e9, line
     assert {parse_event(line).after[0] for line in lines} >= {21, 22}
 
 
@@ -162,9 +161,9 @@ def test_perf_shows_the_event(card: Card) -> None:
     guest = card.guest
     push_program(guest, "perf")
     out = guest.check("cd /tmp; perf record -q -a -e gpulens:engine_switch -o perf.data "
-                      f"{sample_for(card, 1, '1000 1')} >/dev/null 2>&1; perf script -i perf.data", timeout=180)
+                      f"{sample_ticks(card, 300, '1000 1')} >/dev/null 2>&1; perf script -i perf.data", timeout=600)
     lines = [line for line in out.splitlines() if "gpulens:engine_switch:" in line]
-    assert len(lines) > 20 / SLOW and {parse_event(line).after[0] for line in lines} >= {21, 22}
+    assert len(lines) > 20 and {parse_event(line).after[0] for line in lines} >= {21, 22}
 
 
 def test_bpftrace_counts_the_event() -> None:
@@ -172,16 +171,15 @@ def test_bpftrace_counts_the_event() -> None:
     program = shutil.which("bpftrace")
     if not program:
         pytest.skip("bpftrace is not installed")
-    programs = [pathlib.Path(program), paths.tool()]
-    with Guest([gpu_of(CHIPS[0])], mem=1536, programs=programs) as guest:
+    with Guest([gpu_of(CHIPS[0])], mem=1536, programs=[pathlib.Path(program)]) as guest:
         guest.load()
         guest.emu[0].cmd({"cmd": "scenario", "file": scenario("slices-two")})
         guest.push(b"tracepoint:gpulens:engine_switch /args->to_tsg >= 0/ { @turns[args->to_tsg] = count(); }\n",
                    "/tmp/turns.bt")
-        status, out = guest.run("bpftrace -c 'gpulens -g 0 record --runlist 1 --every 1ms --for 1s -o /tmp/run.gplt' "
-                                "/tmp/turns.bt", timeout=240)
+        guest.push(f"#!/bin/sh\n{sample_ticks(Card(guest, CHIPS[0], 0), 300, '1000 1')}\n".encode(), "/tmp/run.sh", 0o755)
+        status, out = guest.run("bpftrace -c /tmp/run.sh /tmp/turns.bt", timeout=600)
         if "'linux/types.h' file not found" in out:
             pytest.skip("bpftrace wants the headers of this kernel")  # 5.10
         assert status == 0, out
         turns = {int(tsg): int(count) for tsg, count in re.findall(r"@turns\[(\d+)\]: (\d+)", out)}
-        assert set(turns) == {21, 22} and all(count > 20 / SLOW for count in turns.values()), out
+        assert set(turns) == {21, 22} and all(count > 20 for count in turns.values()), out

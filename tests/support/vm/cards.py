@@ -3,6 +3,7 @@
 requirements of a test."""
 
 import contextlib
+import os
 import pathlib
 import subprocess
 import time
@@ -12,9 +13,10 @@ from typing import Any, NamedTuple
 import pytest
 
 from lib import paths
-from lib.guest import Emulator, Gpu, Guest
+from lib.guest import SLOW, Emulator, Gpu, Guest
 from support.vm.chips import Chip
 
+TIMED = "GPULENS_TIMED" in os.environ  # tests judge time, too: for an idle machine
 TAINTS_ALLOWED = (1 << 12) | (1 << 13)  # out of tree, unsigned: both hold for the module
 
 
@@ -45,9 +47,9 @@ def healthy(guest: Guest) -> None:
     assert taint & ~TAINTS_ALLOWED == 0, f"the kernel is tainted: {taint:#x}\n{guest.check('dmesg | tail -n 40')}"
 
 
-def wait_until(condition: Callable[[], bool], failure: str, seconds: float = 5) -> None:
-    """Waits for a condition in the guest, such as the result of a workqueue."""
-    deadline = time.monotonic() + seconds
+def wait_until(condition: Callable[[], bool], failure: str, seconds: float = 60) -> None:
+    """Waits for a condition in the guest, such as the result of a workqueue: for longer than any busy machine takes."""
+    deadline = time.monotonic() + seconds * SLOW
     while not condition():
         assert time.monotonic() < deadline, failure
         time.sleep(0.02)
