@@ -8,12 +8,12 @@ import pathlib
 import re
 import statistics
 import subprocess
-import time
 from typing import Any, Iterator
 
 import jsonschema
 import pytest
 
+from support.fakeclock import CLOCK, run_by_clock
 from support.program import ROOT
 from support.scheduled import (BIN, DEVICES, HELD_SINCE, JOB_BEGAN, JOBS_BEGUN, JOBS_ENDED, REQUEST, SLICE_US,
                                Coordinator, Load, end_loads, make_environment, run_coordinator, start_task, wait_for,
@@ -31,16 +31,16 @@ def fixture_loads() -> Iterator[None]:
 
 def measure_rates(loads: "list[Load]", seconds: float) -> "list[float]":
     """The share of the GPU that each program gets meanwhile."""
-    before, start = [load.word(0) for load in loads], time.monotonic()
-    time.sleep(seconds)
-    return [(load.word(0) - rounds) / 1e6 / (time.monotonic() - start) for load, rounds in zip(loads, before)]
+    before, start = [load.word(0) for load in loads], CLOCK.now()
+    CLOCK.run(seconds)
+    return [(load.word(0) - rounds) / 1e6 / (CLOCK.now() - start) for load, rounds in zip(loads, before)]
 
 
 def test_run_names_the_task(tmp_path: pathlib.Path) -> None:
     """The program's environment; the folder is made, for its owner alone."""
     env = {**make_environment(tmp_path), "GPULENS_RUNTIME_DIR": str(tmp_path / "run")}
-    done = subprocess.run([BIN / "gpulens", "run", "--experimental", "--schedule", "task=camera,best-effort", "--",
-                           "env"], env=env, capture_output=True, text=True, timeout=60, check=False)
+    done = run_by_clock([BIN / "gpulens", "run", "--experimental", "--schedule", "task=camera,best-effort", "--",
+                         "env"], env)
     assert {line for line in done.stdout.splitlines() if line.startswith("GPULENS_SCHEDULE")} == {
         "GPULENS_SCHEDULE_TASK=camera", f"GPULENS_SCHEDULE_FOLDER={tmp_path}/run", "GPULENS_SCHEDULE_SLICE=250"}
     assert (tmp_path / "run").stat().st_mode & 0o777 == 0o700
@@ -58,6 +58,7 @@ def test_programs_of_run_are_found(tmp_path: pathlib.Path) -> None:
             done = run_coordinator(tmp_path, "share", {"name": "camera"}, "--dry-run")
         finally:
             process.terminate()
+            CLOCK.wait(process)
     assert done.returncode == 0 and f"task camera: process {pid}; best effort, weight 1;" in done.stdout
 
 
@@ -206,14 +207,14 @@ def test_announced_jobs_run_at_once(tmp_path: pathlib.Path, policy: str, task: "
     assert beside > 65 and after < 0.8 * beside and rest > 0.5
     first, second = summary["tasks"]
     assert first["jobs"] >= 8 and first["holds"] == 0 and second["holds"] >= 8
-    assert first["missed"] <= 2
+    assert first["missed"] == 0
 
 
 def test_a_deadline_has_no_meaning_without_jobs(tmp_path: pathlib.Path) -> None:
     """A task with deadline_ms that announces nothing is neither chosen nor held."""
     loads = [start_task(tmp_path, "a"), start_task(tmp_path, "b")]
     with Coordinator(tmp_path, "edf", {"name": "a", "deadline_ms": 10}, {"name": "b"}) as coordinator:
-        time.sleep(0.5)
+        CLOCK.run(0.5)
         summary = coordinator.stop()
     assert [task["holds"] for task in summary["tasks"]] == [0, 0]
     assert all(load.get(REQUEST) == 0 for load in loads)
@@ -235,8 +236,7 @@ def test_programs_may_come_later_and_others_are_left_alone(tmp_path: pathlib.Pat
 def ask_tool(root: pathlib.Path, *words: str) -> str:
     """What another command of the same user prints."""
     env = {**make_environment(root), "GPULENS_RUNTIME_DIR": str(root / "run")}
-    done = subprocess.run([BIN / "gpulens", "--source", "rm", *words], env=env, capture_output=True, text=True,
-                          timeout=60, check=False)
+    done = run_by_clock([BIN / "gpulens", "--source", "rm", *words], env)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -283,7 +283,7 @@ def test_programs_with_a_budget_are_shown(tmp_path: pathlib.Path) -> None:
     budget = {"GPULENS_SCHEDULE_BUDGET": "20000/100000", "GPULENS_SCHEDULE_FOLDER": str(tmp_path / "run")}
     good, bad = (Load(tmp_path / name, verbs, **budget) for name, verbs in (("a", ""), ("b", "disable=refused")))
     wait_for(lambda: good.get(HELD_SINCE))
-    time.sleep(0.2)
+    CLOCK.run(0.2)
     screen = ask_tool(tmp_path, "top", "--batch", "1", "--delay", "100ms")
     page = ask_tool(tmp_path, "export", "--prometheus")
     rows = {line.split()[0]: line for line in screen[screen.index("Process  Name"):].splitlines()}
@@ -300,7 +300,7 @@ def test_programs_with_a_budget_are_shown(tmp_path: pathlib.Path) -> None:
 
 
 def test_the_begin_of_a_job_wakes_the_coordinator(tmp_path: pathlib.Path) -> None:
-    """With 20 ms between two looks, the other program is held within some ms of the begin. Seen failing without
+    """With 20 ms between two looks, the other program is held within a millisecond of the begin. Seen failing without
     JobBell."""
     loads = [start_task(tmp_path, "a", "jobs", "40", "160"), start_task(tmp_path, "b")]
     late: "list[float]" = []
@@ -310,7 +310,7 @@ def test_the_begin_of_a_job_wakes_the_coordinator(tmp_path: pathlib.Path) -> Non
             wait_for(lambda: not loads[1].get(HELD_SINCE))
             wait_for(lambda: loads[1].get(HELD_SINCE))
             late.append(loads[1].get(HELD_SINCE) - loads[0].get(JOB_BEGAN))
-    assert 0 < statistics.median(late) < 5_000_000
+    assert all(0 <= ns <= 1_000_000 for ns in late)
 
 
 def test_looks_do_not_wait_for_the_file_system(tmp_path: pathlib.Path) -> None:
@@ -320,8 +320,8 @@ def test_looks_do_not_wait_for_the_file_system(tmp_path: pathlib.Path) -> None:
     os.mkfifo(tmp_path / "run/schedule-status.json")
     with Coordinator(tmp_path, "fixed-priority", {"name": "b", "priority": 0}, A) as coordinator:
         wait_for(lambda: loads[0].get(HELD_SINCE))
-        time.sleep(0.5)
+        CLOCK.run(0.5)
         # not open(), which the faked driver locks
         pipe = os.open(tmp_path / "run/schedule-status.json", os.O_RDONLY | os.O_NONBLOCK)
-        assert coordinator.stop()["lost_leases"] <= 2  # none, where the machine is not busy
+        assert coordinator.stop()["lost_leases"] == 0
         os.close(pipe)

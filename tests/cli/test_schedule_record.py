@@ -6,12 +6,12 @@ tools/gpulens/out/perfetto_trace.proto."""
 import pathlib
 import struct
 import subprocess
-import time
 import typing
 
 import pytest
 
 from support.recordings import Event, make_record, read_tracks
+from support.fakeclock import CLOCK
 from support.scheduled import BIN, HELD_SINCE, Coordinator, end_loads, make_environment, start_task, wait_for
 
 POLICY, CHOSEN, NONE_CHOSEN, HELD, RELEASED, BEGAN, ENDED, USED, REFUSED, LOST, END, MISSING = range(1, 13)
@@ -98,12 +98,14 @@ def test_a_policy_is_recorded(tmp_path: pathlib.Path) -> None:
     tasks = ({"name": "a", "deadline_ms": 25}, {"name": "b"})
     with Coordinator(tmp_path, "edf", *tasks) as first:
         wait_for(lambda: other.get(HELD_SINCE))
-        with subprocess.Popen([BIN / "gpulens", "--source", "rm", "record", "--for", "4s", "-o", trace], env=env,
+        with subprocess.Popen([BIN / "gpulens", "--source", "rm", "record", "--for", "4s", "--every", "10ms", "-o",
+                               trace], env=env,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as recorder:
-            time.sleep(1.5)
+            CLOCK.run(1.5)
             first.stop()
             with Coordinator(tmp_path, "share", *tasks) as second:
-                out, err = recorder.communicate(timeout=30)
+                CLOCK.wait(recorder)
+                out, err = recorder.communicate()
                 second.stop()
     assert recorder.returncode == 0, err
     tracks = read_tracks(trace.read_bytes())

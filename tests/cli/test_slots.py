@@ -8,11 +8,11 @@ import random
 import re
 import signal
 import subprocess
-import time
 from typing import Iterator
 
 import pytest
 
+from support.fakeclock import CLOCK, run_by_clock
 from support.program import ROOT
 from support.scheduled import BIN, EXPIRED, HELD_SINCE, Program, make_environment, wait_for, write_results
 
@@ -70,7 +70,7 @@ class SlotProgram(Program):
     def end(self, number: int = signal.SIGTERM) -> int:
         """Ends the program by a signal to gpulens run; its status."""
         self.process.send_signal(number)
-        return self.process.wait(10)
+        return CLOCK.wait(self.process)
 
 
 @pytest.fixture(autouse=True, name="programs")
@@ -96,7 +96,7 @@ def test_one_program_at_a_time(tmp_path: pathlib.Path) -> None:
     first = SlotProgram(tmp_path, "--experimental").started()
     second = SlotProgram(tmp_path, "--experimental")
     wait_for(lambda: "waits" in second.text())
-    time.sleep(0.3)
+    CLOCK.run(0.3)
     assert not second.runs() and not first.stands_still()
     assert second.text() == f"gpulens: waits for slot gpu: process {first.process.pid} has it\n"
     assert first.end() == 0
@@ -131,7 +131,7 @@ def test_it_is_not_taken_back(tmp_path: pathlib.Path, first: "tuple[str, ...]", 
     holder = SlotProgram(tmp_path, "--experimental", *first).started()
     other = SlotProgram(tmp_path, "--experimental", *second)
     wait_for(lambda: "waits" in other.text())
-    time.sleep(0.3)
+    CLOCK.run(0.3)
     assert not other.runs() and not holder.held() and not holder.stands_still()
 
 
@@ -149,10 +149,10 @@ def test_a_long_grant_has_holds_of_a_second_at_most(tmp_path: pathlib.Path) -> N
     SlotProgram(tmp_path, "--experimental", "--priority", "0").started()
     wait_for(holder.held)
     before, since = holder.word(0), {holder.held()}
-    end = time.monotonic() + 2.5
-    while time.monotonic() < end:
+    end = CLOCK.now() + 2.5
+    while CLOCK.now() < end:
         since.add(holder.held())
-        time.sleep(0.001)
+        CLOCK.run(0.001)
     assert 3 <= len(since - {0}) <= 5 and holder.get(EXPIRED) == 0
     assert 0 < holder.word(0) - before < 300_000  # of 2,500,000 us
 
@@ -168,7 +168,7 @@ def test_holds_that_were_not_seen_working_take_nothing_back(tmp_path: pathlib.Pa
     probed = ("--probed", str(write_results(tmp_path, hold="works")))
     urgent = SlotProgram(tmp_path, "--priority", "0", *probed)
     wait_for(lambda: f"process {holder.process.pid} has it, and it cannot be taken back\n" in urgent.text())
-    time.sleep(0.3)
+    CLOCK.run(0.3)
     assert not urgent.runs() and not holder.stands_still()
     assert holder.end() == 0
     urgent.started()
@@ -185,7 +185,7 @@ def test_a_hold_that_the_driver_refuses(tmp_path: pathlib.Path) -> None:
     urgent = SlotProgram(tmp_path, "--experimental", "--priority", "0")
     message = f"gpulens: slot gpu cannot be taken back: the driver refused it (0x40) to process {holder.word(3)}\n"
     wait_for(lambda: message in holder.text())
-    time.sleep(0.5)
+    CLOCK.run(0.5)
     assert not urgent.runs() and not holder.stands_still() and holder.text().count("\n") == 1
 
 
@@ -222,12 +222,12 @@ def test_the_held_program_ends(tmp_path: pathlib.Path) -> None:
     for number in (signal.SIGTERM, signal.SIGKILL):
         holder, urgent = start_pair(tmp_path)
         holder.end(number)
-        time.sleep(0.2)
+        CLOCK.run(0.2)
         assert urgent.process.poll() is None and not urgent.stands_still()
         assert urgent.end() == 0
     holder, urgent = start_pair(tmp_path)
     os.kill(holder.word(3), signal.SIGKILL)
-    assert holder.process.wait(10) == 128 + signal.SIGKILL
+    assert CLOCK.wait(holder.process) == 128 + signal.SIGKILL
     assert urgent.end() == 0
 
 
@@ -246,10 +246,10 @@ def test_a_waiting_command_is_killed(tmp_path: pathlib.Path) -> None:
 def test_nothing_stays_held_without_gpulens_run(tmp_path: pathlib.Path, number: int) -> None:
     """The agent ends the hold with the lease of 50 ms; a program whose gpulens run is killed gets SIGTERM."""
     holder, _ = start_pair(tmp_path)
-    start = time.monotonic()
+    start = CLOCK.now()
     holder.process.send_signal(number)
     wait_for(lambda: not holder.held() or not holder.lives(), 2)
-    assert time.monotonic() - start < 0.3
+    assert CLOCK.now() - start < 0.06
     if number == signal.SIGSTOP:
         holder.process.send_signal(signal.SIGCONT)
         wait_for(holder.held)
@@ -262,7 +262,7 @@ def test_random_deaths(tmp_path: pathlib.Path) -> None:
     for _ in range(int(os.environ.get("GPULENS_DEATHS", "8"))):
         holder = SlotProgram(tmp_path, "--experimental").started()
         urgent = SlotProgram(tmp_path, "--experimental", "--priority", "0")
-        time.sleep(chance.uniform(0, 0.4))
+        CLOCK.run(chance.uniform(0, 0.4))
         victim, rest = chance.choice([(holder, urgent), (urgent, holder)])
         if chance.random() < 0.5 or not victim.runs():
             victim.process.kill()
@@ -272,14 +272,15 @@ def test_random_deaths(tmp_path: pathlib.Path) -> None:
         wait_for(lambda rest=rest: not rest.held(), 2)
         assert not rest.stands_still()
         rest.end()
-        victim.process.wait(10)
+        CLOCK.wait(victim.process)
 
 
 def ask_tool(root: pathlib.Path, *words: str) -> str:
     """What gpulens prints, of the faked driver."""
     env = {**make_environment(root), "GPULENS_RUNTIME_DIR": str(root / "run")}
-    return subprocess.run([BIN / "gpulens", "--source", "rm", *words], env=env, capture_output=True, text=True,
-                          timeout=60, check=True).stdout
+    done = run_by_clock([BIN / "gpulens", "--source", "rm", *words], env)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
 def test_slots_are_shown(tmp_path: pathlib.Path) -> None:
@@ -331,8 +332,7 @@ def test_slots_are_shown(tmp_path: pathlib.Path) -> None:
 def test_wrong_words_are_refused(tmp_path: pathlib.Path, words: "tuple[str, ...]", reason: str) -> None:
     """Status 2, and the program is not started."""
     env = {**make_environment(tmp_path), "GPULENS_RUNTIME_DIR": str(tmp_path / "run")}
-    done = subprocess.run([BIN / "gpulens", "run", *words, "--", "echo", "ran"], env=env, capture_output=True,
-                          text=True, timeout=20, check=False)
+    done = run_by_clock([BIN / "gpulens", "run", *words, "--", "echo", "ran"], env)
     assert (done.returncode, done.stdout) == (2, "") and reason in done.stderr
 
 
@@ -340,4 +340,4 @@ def test_another_number_of_slots_is_refused(tmp_path: pathlib.Path) -> None:
     """While a program has the lock; status 4. Seen failing without the comparison in open_slots()."""
     SlotProgram(tmp_path, "--experimental", slot="gpu:2").started()
     other = SlotProgram(tmp_path, "--experimental", slot="gpu")
-    assert other.process.wait(10) == 4 and other.text() == "gpulens: lock gpu is open with 2 slots\n"
+    assert CLOCK.wait(other.process) == 4 and other.text() == "gpulens: lock gpu is open with 2 slots\n"

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Programs on the faked GPU that gpulens schedules through NVIDIA's driver: tests/support/rm/fake_load.cc."""
+"""Programs on the faked GPU that gpulens schedules through NVIDIA's driver: tests/support/rm/fake_load.cc. All of them
+have the clock of tests/support/fakeclock.py."""
 
 import ctypes
 import json
@@ -8,9 +9,9 @@ import os
 import pathlib
 import struct
 import subprocess
-import time
 import typing
 
+from support.fakeclock import CLOCK, run_by_clock
 from support.program import ROOT
 
 BIN = ROOT / "build/bin"
@@ -24,7 +25,8 @@ DISABLE, UNLIST, RELEASE, GATE = 2, 4, 5, 8  # enum AgentVerb
 
 def make_environment(folder: pathlib.Path, verbs: str = "") -> dict[str, str]:
     """Of a program on the faked GPU."""
-    return {**os.environ, "LD_PRELOAD": str(BIN / "fake_rm.so"),
+    clock = CLOCK.environment()
+    return {**os.environ, **clock, "LD_PRELOAD": f"{BIN}/fake_rm.so:{clock['LD_PRELOAD']}",
             "GPULENS_FAKE_RM": f"{ROOT}/tests/support/rm/h200-580.json",
             "GPULENS_FAKE_RM_SHARED": str(folder / "shared"), "GPULENS_FAKE_RM_VERBS": verbs, "HOME": str(folder),
             "XDG_STATE_HOME": str(folder)}
@@ -69,9 +71,9 @@ class Program:
 
     def stands_still(self, seconds: float = 0.1) -> bool:
         """Whether it makes no progress."""
-        time.sleep(0.02)
+        CLOCK.settle()
         before = self.word(0)
-        time.sleep(seconds)
+        CLOCK.run(seconds)
         return self.word(0) == before
 
 
@@ -97,23 +99,18 @@ class Load(Program):
     def ask(self, verb: int, lease: float) -> None:
         """A request, until it is answered."""
         struct.pack_into("I", self.page, VERB, verb)
-        struct.pack_into("Q", self.page, LEASE_END, int((time.monotonic() + lease) * 1e9))
+        struct.pack_into("Q", self.page, LEASE_END, CLOCK.now_ns() + round(lease * 1e9))
         number = self.get(REQUEST) + 1
         struct.pack_into("I", self.page, REQUEST, number)
         word = ctypes.addressof(ctypes.c_char.from_buffer(self.page, REQUEST))
         ctypes.CDLL(None).syscall(202, ctypes.c_void_p(word), 1, 2147483647, None, None, 0)  # FUTEX_WAKE
-        end = time.monotonic() + 10
-        while self.get(ANSWERED) != number:
-            assert time.monotonic() < end, "no answer"
-            time.sleep(0.001)
+        CLOCK.run_until(lambda: self.get(ANSWERED) == number)
 
     def wait_for_progress(self) -> float:
         """How long it takes."""
-        before, start = self.word(0), time.monotonic()
-        while self.word(0) == before:
-            assert time.monotonic() < start + 10, "it stands still"
-            time.sleep(0.001)
-        return time.monotonic() - start
+        before, start = self.word(0), CLOCK.now()
+        CLOCK.run_until(lambda: self.word(0) != before)
+        return CLOCK.now() - start
 
     def responses(self) -> "list[float]":
         """Of the jobs that have ended, in ms."""
@@ -137,10 +134,7 @@ def end_loads() -> None:
 
 def wait_for(condition: "typing.Callable[[], object]", seconds: float = 10) -> None:
     """Until it is true."""
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "it does not come true"
-        time.sleep(0.005)
+    CLOCK.run_until(condition, seconds)
 
 
 def coordinator_words(root: pathlib.Path, policy: str, tasks: "tuple[dict[str, typing.Any] | str, ...]") -> "list[str]":
@@ -157,8 +151,7 @@ def run_coordinator(root: pathlib.Path, policy: str,
                     *tasks: "dict[str, typing.Any] | str") -> "subprocess.CompletedProcess[str]":
     """Until it ends."""
     env = {**make_environment(root), "GPULENS_RUNTIME_DIR": str(root / "run")}
-    return subprocess.run(coordinator_words(root, policy, tasks), env=env, capture_output=True, text=True, timeout=20,
-                          check=False)
+    return run_by_clock(coordinator_words(root, policy, tasks), env)
 
 
 class Coordinator:
@@ -183,7 +176,8 @@ class Coordinator:
     def stop(self, status: int = 0) -> "dict[str, typing.Any]":
         """Ends it, with this status; its summary."""
         self.process.terminate()
-        out, self.stderr = self.process.communicate(timeout=20)
+        CLOCK.wait(self.process)
+        out, self.stderr = self.process.communicate()
         assert self.process.returncode == status, self.stderr
         summary: "dict[str, typing.Any]" = json.loads(out)
         return summary

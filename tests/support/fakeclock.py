@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: GPL-2.0
+"""A clock that passes only while the test lets it, for the processes of a test (tests/support/clock). Between two steps
+every one of them has come to a wait, so that what happens, and when, does not depend on the machine."""
+
+import ctypes
+import enum
+import mmap
+import pathlib
+import struct
+import subprocess
+import tempfile
+import time
+import typing
+
+from support.program import ROOT
+
+LIBRARY = ROOT / "build/bin/fake_clock.so"
+PLACE, PLACES = 64, 1024  # struct Waiter, and the one of the page's head
+HUNG_S = 120  # on a busy machine, a step takes milliseconds
+
+
+class Kind(enum.IntEnum):
+    """What a thread waits for: enum Kind, fake_clock.hpp."""
+    NONE, SLEEP, SPIN, FUTEX, CONDITION, POLL, TICKER = range(7)
+
+
+class Clock:
+    """The clock. It begins at the machine's time, whose numbers tests are used to."""
+
+    def __init__(self) -> None:
+        # pylint: disable-next=consider-using-with
+        self.file = tempfile.NamedTemporaryFile(prefix="gpulens-clock-")
+        self.file.truncate(PLACE * PLACES)
+        self.page = mmap.mmap(self.file.fileno(), PLACE * PLACES)
+        struct.pack_into("Q", self.page, 0, time.monotonic_ns())
+        assert LIBRARY.exists(), f"{LIBRARY} is not there; run make tool-parts"
+        self.library = ctypes.CDLL(str(LIBRARY))
+        self.library.fake_clock_settle.restype = ctypes.c_char_p
+        self.library.fake_clock_step.restype = ctypes.c_bool
+        self.address = ctypes.c_void_p(ctypes.addressof(ctypes.c_char.from_buffer(self.page)))
+
+    def environment(self) -> "dict[str, str]":
+        """Of a process that has this clock: what is preloaded goes first or last in LD_PRELOAD."""
+        return {"LD_PRELOAD": str(LIBRARY), "FAKE_CLOCK": self.file.name}
+
+    def now_ns(self) -> int:
+        """The time by CLOCK_MONOTONIC."""
+        return int(struct.unpack_from("Q", self.page)[0])
+
+    def now(self) -> float:
+        """The same in seconds."""
+        return self.now_ns() / 1e9
+
+    def settle(self) -> None:
+        """Until all processes wait for something."""
+        busy = self.library.fake_clock_settle(self.address, HUNG_S)
+        assert busy is None, f"does not come to a wait: {busy.decode()}"
+
+    def run(self, seconds: float) -> None:
+        """Lets so much time pass."""
+        end = self.now_ns() + round(seconds * 1e9)
+        self.settle()
+        while self.library.fake_clock_step(self.address, ctypes.c_uint64(end)):
+            self.settle()
+
+    def run_until(self, condition: "typing.Callable[[], object]", seconds: float = 10) -> None:
+        """Lets time pass until the condition is true, that much at most."""
+        end = self.now_ns() + round(seconds * 1e9)
+        self.settle()
+        while not condition():
+            assert self.now_ns() < end, "it does not come true"
+            self.library.fake_clock_step(self.address, ctypes.c_uint64(end))
+            self.settle()
+
+    def wait(self, process: "subprocess.Popen[str]", seconds: float = 60) -> int:
+        """Lets time pass until the process ends; its status."""
+        self.run_until(lambda: process.poll() is not None, seconds)
+        return process.returncode
+
+    def wait_of(self, tid: int) -> Kind:
+        """What a thread waits for; NONE: nothing that a time ends."""
+        for place in range(PLACE, PLACE * PLACES, PLACE):
+            pid, thread, kind = struct.unpack_from("3I", self.page, place)
+            if pid and thread == tid:
+                return Kind(kind)
+        return Kind.NONE
+
+
+CLOCK = Clock()
+
+
+def run_by_clock(words: "typing.Sequence[str | pathlib.Path]", env: "dict[str, str]",
+                 seconds: float = 60) -> "subprocess.CompletedProcess[str]":
+    """As subprocess.run(), by that clock. The output is read afterwards, so that no pipe is full."""
+    with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
+        with subprocess.Popen(words, env=env, stdout=out, stderr=err, text=True) as process:
+            try:
+                CLOCK.wait(process, seconds)
+            finally:
+                process.kill()
+        out.seek(0)
+        err.seek(0)
+        return subprocess.CompletedProcess(process.args, process.returncode, out.read(), err.read())
