@@ -8,15 +8,14 @@ docs/drivers.md."""
 
 import os
 import re
-import time
 from collections.abc import Iterator, Sequence
 
 import pytest
 
 from lib.guest import SLOW, Guest
 from support.vm.cards import wait_until
-from support.vm.driven import (ABSENT, FROM_PASCAL, UNLOAD_LIMIT, Card, check_enabled, check_none_shown, check_shown,
-                               count_work, list_unmodelled, load_nouveau, make_guest, read_log)
+from support.vm.driven import (ABSENT, FROM_PASCAL, Card, check_enabled, check_none_shown, check_shown, count_work,
+                               list_unmodelled, load_nouveau, make_guest, read_log, unload_nouveau)
 
 # pylint: disable=redefined-outer-name
 
@@ -29,7 +28,7 @@ SIGNATURE = 0xface
 @pytest.fixture(scope="module")
 def machine() -> Iterator[Guest]:
     """A guest with these GPUs, into which nouveau was loaded."""
-    with make_guest(CARDS, ALL, 900) as guest:
+    with make_guest(CARDS, ALL, 3600) as guest:
         print(f"nouveau was loaded in {load_nouveau(guest):.1f} s")
         yield guest
 
@@ -105,9 +104,7 @@ def test_nouveau_is_unloaded_and_loaded_beside_gpulens(watched: Guest) -> None:
     """nouveau waits for its channel before it goes: Host releases a semaphore and interrupts. Afterwards its runlist is
     empty; loaded again, it says what it says at first. Seen failing without --execute ("failed to idle channel 0",
     after 15 s)."""
-    began = time.monotonic()
-    watched.check("rmmod nouveau", timeout=30)
-    assert time.monotonic() - began < UNLOAD_LIMIT * SLOW
+    unload_nouveau(watched)
     for card in CARDS:
         work = count_work(watched, card)
         assert work["releases"] > 0 and (work["faults"], work["ignored"], work["refused_writes"]) == (0, [], 0)
@@ -126,12 +123,9 @@ def test_a_channel_that_was_disabled_and_enabled_does_its_work(watched: Guest) -
         watched.check(f"echo {written} >/proc/gpu{card.index}/disable_channel")
         assert "| Enabled:           0|" in watched.read(f"/proc/gpu{card.index}/runlist{runlist}")
         watched.check(f"echo {written} >/proc/gpu{card.index}/enable_channel")
-    began = time.monotonic()
-    watched.check("rmmod nouveau", timeout=30)
-    assert time.monotonic() - began < UNLOAD_LIMIT * SLOW
+    unload_nouveau(watched)
     for card in CARDS:
         assert count_work(watched, card)["faults"] == 0
-    assert "failed to idle" not in watched.check("dmesg")
 
 
 def test_a_list_of_nouveau_in_another_order(watched: Guest) -> None:
@@ -149,12 +143,11 @@ def test_a_list_of_nouveau_in_another_order(watched: Guest) -> None:
         wait_until(lambda card=card: list_tsgs(watched, card) == [0, 0], "nothing is ordered", 5 * SLOW)
     tracing = "/sys/kernel/tracing"
     watched.check(f"mount -t tracefs none {tracing} 2>/dev/null; echo 1 >{tracing}/events/gpulens/control/enable")
-    watched.check("rmmod nouveau", timeout=30)
+    unload_nouveau(watched)
     assert watched.read(f"{tracing}/trace").count("action=end_order") == len(ordered)
     watched.check(f"echo 0 >{tracing}/events/gpulens/control/enable; echo >{tracing}/trace")
     for card in CARDS:
         assert list_tsgs(watched, card) == [] and count_work(watched, card)["faults"] == 0
-    assert "failed to idle" not in watched.check("dmesg")
     watched.check("killall sleep")
 
 

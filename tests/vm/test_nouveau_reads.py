@@ -36,7 +36,7 @@ def start_programs(guest: Guest) -> None:
 
 def end_programs(guest: Guest) -> Counter[str]:
     """How often each line was printed by a program, without channels and rounds."""
-    guest.check("touch /tmp/stop; while pidof copies; do sleep 0.1; done", timeout=30)
+    guest.check("touch /tmp/stop; while pidof copies; do sleep 0.1; done", timeout=300)
     lines = guest.check("cat /tmp/programs*").splitlines()
     return Counter(line for line in lines if not re.fullmatch(r"channel \d+|round \d+", line))
 
@@ -68,4 +68,4 @@ def test_reads_do_not_disturb_programs() -> None:
         assert read_log(guest, card) == card.expect_log()
         work = count_work(guest, card)
         assert (work["faults"], work["ignored"], work["refused_writes"]) == (0, [], 0)
-        guest.check("rmmod nouveau", timeout=30)
+        guest.check("rmmod nouveau", timeout=300)
