@@ -3,12 +3,11 @@
 register that is read back. Time on engine is counted by the emulator (control command "runtime")."""
 
 import contextlib
-import time
 from collections.abc import Iterator
 
 import pytest
 
-from support.vm.cards import Card
+from support.vm.cards import Card, wait_until
 from support.vm.formats import parse_runlist, read_enabled
 
 WATCH = 0.3  # seconds by the GPU's clock, hundreds of time slices of 1 ms
@@ -31,10 +30,7 @@ def on_engine(card: Card) -> int:
 
 def wait_for(card: Card, tsg: int) -> None:
     """Waits until that TSG is on the graphics engine."""
-    deadline = time.monotonic() + 5
-    while on_engine(card) != tsg:
-        assert time.monotonic() < deadline, f"TSG {tsg} never came on the engine"
-        time.sleep(0.01)
+    wait_until(lambda: on_engine(card) == tsg, f"TSG {tsg} never came on the engine")
 
 
 @contextlib.contextmanager

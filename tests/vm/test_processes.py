@@ -101,7 +101,8 @@ def test_export_counts_the_time_of_the_processes(machine: Machine) -> None:
 
 def test_a_program_that_ended_owns_nothing(machine: Machine) -> None:
     """The driver still lists its pid: its TSGs are unknown, the others keep their process."""
-    machine.guest.check(f"kill {machine.pid_of(1, 'long')}; sleep 0.2")
+    pid = machine.pid_of(1, "long")
+    machine.guest.check(f"kill {pid}; while [ -e /proc/{pid}/exe ]; do usleep 10000; done")
     found = machine.owners()
     assert found[(1, 0, 31)] is None and found[(1, 1, 21)] is None
     assert found[(1, 0, 32)] is not None and found[(0, 0, 31)] is not None and found[(0, 1, 21)] is not None

@@ -211,8 +211,8 @@ def record_jobs(card: Card, jobs: int) -> "tuple[str, dict[str, list[Event]]]":
     def count_ticks() -> int:
         return int(dict(line.split() for line in card.read("stats").splitlines())["sample_ticks"])
     trace, out, before = "/tmp/run.perfetto-trace", "/tmp/run.out", count_ticks()
-    pid = int(card.guest.check(f"setsid gpulens -g {card.index} record --every 1ms -o {trace} >{out} 2>{ERR} </dev/null & "
-                               "echo $!"))
+    pid = int(card.guest.check(f"setsid gpulens -g {card.index} record --every 1ms -o {trace} >{out} 2>{ERR} "
+                               "</dev/null & echo $!"))
     wait_for_event(lambda: count_ticks() > before, "nothing is sampled")
     ended = len(list_jobs(card, 1))
     wait_for_event(lambda: len(list_jobs(card, 1)) >= ended + jobs, "the jobs do not end")

@@ -314,7 +314,8 @@ def test_memory_that_the_kernel_does_not_map_is_an_error(
     subprocess.run(["gcc", "-O2", "-Wall", "-Wextra", "-Werror", "-static", "-o", str(program), str(HERE / "secret.c")],
                    check=True)
     machine.guest.push(program, "/secret", 0o755)
-    address = int(machine.guest.check("/secret >/tmp/secret & sleep 0.3; cat /tmp/secret"), 16)
+    address = int(machine.guest.check("rm -f /tmp/secret; /secret >/tmp/secret & "
+                                           "until [ -s /tmp/secret ]; do usleep 10000; done; cat /tmp/secret"), 16)
     assert address
     for index, chip in enumerate(CHIPS):
         card = Card(machine, chip, index)
