@@ -8,7 +8,6 @@ import os
 import pathlib
 import signal
 import subprocess
-import time
 from typing import Iterator
 
 import jsonschema

@@ -5,14 +5,12 @@ and which one. What the numbers are is for a GPU to say."""
 import json
 import os
 import pathlib
-import random
 import subprocess
-import threading
-import time
 import typing
 
 import pytest
 
+from support.fakeclock import CLOCK, run_by_clock
 from support.program import ROOT
 from support.scheduled import BIN, end_loads, make_environment, start_task
 from support.stamps import Job, explain_misses, read_jobs
@@ -26,13 +24,12 @@ def fixture_loads() -> typing.Iterator[None]:
 
 
 def run_experiment(root: pathlib.Path, name: str, verbs: str = "", shown: str = "",
-                   **more: str) -> "list[dict[str, typing.Any]]":
+                   meanwhile: "typing.Callable[[], None]" = CLOCK.settle, **more: str) -> "list[dict[str, typing.Any]]":
     """What an experiment prints: its lines with a verdict or what was left out, or with the key `shown`."""
-    done = subprocess.run(["python3", ROOT / "tests/gpu/schedule.py", BIN / "fake-load", BIN / "libgpulens-run.so",
-                           name],
-                          env={**make_environment(root, verbs), "PYTHONPATH": str(ROOT / "tests"), "TMPDIR": str(root),
-                               "GPULENS_TOOL": str(BIN / "gpulens"), "GPULENS_GOALS_SHORT": "1", **more},
-                          capture_output=True, text=True, timeout=120, check=False)
+    env = {**make_environment(root, verbs), "PYTHONPATH": str(ROOT / "tests"), "TMPDIR": str(root),
+           "GPULENS_TOOL": str(BIN / "gpulens"), "GPULENS_GOALS_SHORT": "1", **more}
+    done = run_by_clock(["python3", ROOT / "tests/gpu/schedule.py", BIN / "fake-load", BIN / "libgpulens-run.so", name],
+                        env, 120, meanwhile)
     lines = [json.loads(line) for line in done.stdout.splitlines()]
     assert done.returncode == 0 and not [line for line in lines if "failed" in line], done.stdout + done.stderr
     return [line for line in lines if {"verdict", "left_out", shown} & set(line)]
@@ -53,15 +50,15 @@ def test_misses_are_judged(tmp_path: pathlib.Path) -> None:
 
 
 def test_misses_with_holds(tmp_path: pathlib.Path) -> None:
-    """The verdict is by the jobs' own times, and by how many there were: a program that skips periods misses less.
-    Without sleeping, too few processors make more of them miss."""
+    """The verdict is by the jobs' own times, and by how many there were: a program that skips periods misses less. The
+    loads look once in a millisecond, so that a job may end that much after its deadline. Seen failing with a job of
+    each ten that is noticed late."""
     for line in run_experiment(tmp_path, "misses"):
         assert line["verdict"] == ("not reached" if line["misses"] else
                                    "reached" if line["u_of_jobs"] >= 0.83 else "not settled")
         if "busy-poll" in line["case"]:
             assert ("--busy-poll with 3 programs" in line["summary"]["message"]) == (len(os.sched_getaffinity(0)) < 7)
-        else:
-            assert line["us"][0]["n"] > 60 > line["misses"]
+        assert sum(times["n"] for times in line["us"]) >= 75 and line["misses"] <= 2
 
 
 def test_where_the_time_of_a_job_went() -> None:
@@ -80,34 +77,32 @@ def test_where_the_time_of_a_job_went() -> None:
 
 
 def test_misses_of_the_host_are_told_apart(tmp_path: pathlib.Path) -> None:
-    """Each tenth job's end is noticed 12 ms late, which is more than the slack of all jobs of the first set. On a busy
-    machine others miss, too, so that only some of those are shown."""
+    """Each tenth job's end is noticed 12 ms late, which is more than the slack of all jobs of the first set. Jobs after
+    those may miss, too, so that only some of them are shown."""
     for line in run_experiment(tmp_path, "misses", GPULENS_FAKE_LOAD_LATE="12000")[:2]:
         late = [miss for miss in line["missed"] if miss["notice"] > 11000]
         assert len(late) >= 3 and not all(miss["on_gpu"] for miss in late), line["missed"]
-        assert 0 <= line["misses_on_gpu"] < line["misses"] >= 20
+        assert 0 <= line["misses_on_gpu"] < line["misses"] >= 10
 
 
 def test_what_the_host_delays(tmp_path: pathlib.Path) -> None:
     """A program that is stopped for 30 ms has a job that is longer; the sleeps beside it are counted, too."""
-    stopped = threading.Timer(2.7, stop_for_a_while, (tmp_path,))
-    stopped.start()
-    lines = run_experiment(tmp_path, "host", shown="jobs_ms_of_ms")
-    stopped.join()
+    lines = run_experiment(tmp_path, "host", shown="jobs_ms_of_ms", meanwhile=lambda: stop_for_a_while(tmp_path))
     assert [line["jobs_ms_of_ms"] for line in lines] == [[3, 10], [4, 10], [9, 20], [11, 20]]
     assert [line["length_ms"] for line in lines] == [3, 4, 9, 11]
-    assert all(line["jobs"]["n"] in range(80, 202) and line["sleeps_of_1_ms"]["n"] > 500 for line in lines)
+    assert all(line["jobs"]["n"] in range(40, 102) and line["sleeps_of_1_ms"]["n"] > 900 for line in lines)
     worst = max(lines, key=lambda line: line["jobs"]["max_us"])["jobs"]
     assert 20000 < worst["max_us"] and worst["over_3_ms"] >= 1
 
 
 def stop_for_a_while(root: pathlib.Path) -> None:
-    """Stops this test's program 20 times for 30 ms, as a host does that gives it no processor, at times that have
-    nothing to do with its period. Each time it has a job with a probability of 2 in 5; in 4 of 100,000 tests never."""
-    for _ in range(20):
-        for name in ("-STOP", "-CONT"):
+    """Stops this test's program 10 times for 30 ms, as a host that gives it no processor: the second one, some 2 ms
+    after a job of 4 ms began, as there is one when the program goes on, and each 10 ms after that."""
+    CLOCK.run(1.4)
+    for _ in range(10):
+        for name, seconds in (("-STOP", 0.03), ("-CONT", 0.032)):
             subprocess.run(["pkill", name, "-f", f"^{root}/.*fake-load"], check=False)
-            time.sleep(0.03 + (random.uniform(0, 0.01) if name == "-CONT" else 0))
+            CLOCK.run(seconds)
 
 
 def test_shares_are_judged(tmp_path: pathlib.Path) -> None:

@@ -20,7 +20,7 @@ from support.loads import (DISABLE, FOLDER, LENGTH_NS, RELEASE, SET_SLICE, Page,
 from support.stamps import Job, explain_misses
 
 SHORT = bool(os.environ.get("GPULENS_GOALS_SHORT"))
-SECONDS = 2 if SHORT else 30  # of a set of jobs
+SECONDS = 1 if SHORT else 30  # of a set of jobs
 PAIRS = 6 if SHORT else 12  # of measurements with and without
 WINDOW = 0.1 if SHORT else 0.4  # of one of them, in seconds
 # Lengths and periods in ms of two tasks; U is 0.85.

@@ -5,7 +5,6 @@ every one of them has come to a wait, so that what happens, and when, does not d
 import ctypes
 import enum
 import mmap
-import pathlib
 import struct
 import subprocess
 import tempfile
@@ -16,7 +15,7 @@ from support.program import ROOT
 
 LIBRARY = ROOT / "build/bin/fake_clock.so"
 PLACE, PLACES = 64, 1024  # struct Waiter, and the one of the page's head
-HUNG_S = 120  # on a busy machine, a step takes milliseconds
+HUNG_S = 120  # of real time; a step takes a millisecond
 
 
 class Kind(enum.IntEnum):
@@ -35,7 +34,7 @@ class Clock:
         struct.pack_into("Q", self.page, 0, time.monotonic_ns())
         assert LIBRARY.exists(), f"{LIBRARY} is not there; run make tool-parts"
         self.library = ctypes.CDLL(str(LIBRARY))
-        self.library.fake_clock_settle.restype = ctypes.c_char_p
+        self.library.fake_clock_settle.restype = ctypes.c_uint32
         self.library.fake_clock_step.restype = ctypes.c_bool
         self.address = ctypes.c_void_p(ctypes.addressof(ctypes.c_char.from_buffer(self.page)))
 
@@ -54,7 +53,7 @@ class Clock:
     def settle(self) -> None:
         """Until all processes wait for something."""
         busy = self.library.fake_clock_settle(self.address, HUNG_S)
-        assert busy is None, f"does not come to a wait: {busy.decode()}"
+        assert not busy, f"process {busy} does not come to a wait"
 
     def run(self, seconds: float) -> None:
         """Lets so much time pass."""
@@ -89,12 +88,13 @@ class Clock:
 CLOCK = Clock()
 
 
-def run_by_clock(words: "typing.Sequence[str | pathlib.Path]", env: "dict[str, str]",
-                 seconds: float = 60) -> "subprocess.CompletedProcess[str]":
+def run_by_clock(words: "typing.Sequence[object]", env: "dict[str, str]", seconds: float = 60,
+                 meanwhile: "typing.Callable[[], object]" = CLOCK.settle) -> "subprocess.CompletedProcess[str]":
     """As subprocess.run(), by that clock. The output is read afterwards, so that no pipe is full."""
     with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
-        with subprocess.Popen(words, env=env, stdout=out, stderr=err, text=True) as process:
+        with subprocess.Popen([str(word) for word in words], env=env, stdout=out, stderr=err, text=True) as process:
             try:
+                meanwhile()
                 CLOCK.wait(process, seconds)
             finally:
                 process.kill()

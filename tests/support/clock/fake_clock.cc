@@ -265,8 +265,8 @@ int clock_gettime(clockid_t clock, timespec *t)
 {
 	static auto next = find_next<int (*)(clockid_t, timespec *)>("clock_gettime");
 
-	if (!page() || clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE ||
-	    clock == CLOCK_PROCESS_CPUTIME_ID || clock == CLOCK_THREAD_CPUTIME_ID)
+	if (!page() || clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE || clock == CLOCK_PROCESS_CPUTIME_ID ||
+	    clock == CLOCK_THREAD_CPUTIME_ID)
 		return next(clock, t);
 	int err = errno;
 	count_readings();
@@ -309,8 +309,8 @@ unsigned sleep(unsigned seconds)
 
 int pthread_cond_clockwait(pthread_cond_t *condition, pthread_mutex_t *mutex, clockid_t clock, const timespec *limit)
 {
-	static auto next =
-		find_next<int (*)(pthread_cond_t *, pthread_mutex_t *, clockid_t, const timespec *)>("pthread_cond_clockwait");
+	static auto next = find_next<int (*)(pthread_cond_t *, pthread_mutex_t *, clockid_t, const timespec *)>(
+		"pthread_cond_clockwait");
 
 	if (!page() || clock != CLOCK_MONOTONIC)
 		return next(condition, mutex, clock, limit);

@@ -6,17 +6,20 @@
 #include <cerrno>
 #include <climits>
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <dirent.h>
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <map>
+#include <sched.h>
 #include <set>
 #include <string>
 #include <sys/syscall.h>
 #include <unistd.h>
 #include <utility>
+#include <vector>
 
 using namespace fake_clock;
 
@@ -57,105 +60,145 @@ private:
 	int fd_;
 };
 
-struct Thread {
+// Whether a thread sleeps, and has slept since it was looked at before.
+class Thread {
+public:
 	explicit Thread(const std::string &folder)
-		: status(folder + "/status"), wchan(folder + "/wchan"), children(folder + "/children")
+		: schedstat_(folder + "/schedstat"), wchan_(folder + "/wchan"), status_(folder + "/status"),
+		  children_(folder + "/children")
 	{
 	}
-	ProcFile status, wchan, children;
-	unsigned long switches = 0; // voluntary ones, when it was looked at last
-	bool looked = false;        // in this round
+
+	bool sleeps_on()
+	{
+		// One that is about to sleep, or takes a child's status in wait(), sleeps by its state only: by wchan, it is on
+		// a processor's queue ("0").
+		bool queued = wchan_.read() == "0";
+		unsigned long turns = count_turns(), before = turns_;
+
+		turns_ = 0;
+		if (queued || turns != before) {
+			std::string status = status_.read();
+			size_t state = status.find("\nState:\t");
+			char letter = state == status.npos ? 'X' : status[state + 8];
+			if (!strchr(queued ? "ZX" : "STZX", letter))
+				return false;
+		}
+		turns_ = turns;
+		return turns == before;
+	}
+
+	template <typename Visit> void visit_children(Visit &&visit) const
+	{
+		std::string list = children_.read();
+
+		for (char *at = list.data(), *end; unsigned long pid = strtoul(at, &end, 10); at = end)
+			visit(static_cast<uint32_t>(pid));
+	}
+
+private:
+	// How often it was given a processor; 1 where the kernel does not say it, or the thread has ended.
+	unsigned long count_turns() const
+	{
+		unsigned long turns = 0;
+
+		return sscanf(schedstat_.read().c_str(), "%*u %*u %lu", &turns) == 1 ? turns : 1;
+	}
+
+	ProcFile schedstat_, wchan_, status_, children_;
+	unsigned long turns_ = 0; // when it slept
 };
 
-// Threads of the test's children with all that these started, and of processes of the page.
-class Threads {
+// The threads of a process, and the processes that they started.
+struct Process {
+	std::map<uint32_t, Thread> threads; // by tid
+	std::vector<uint32_t> children;
+
+	void find_all(uint32_t pid)
+	{
+		std::string folder = "/proc/" + std::to_string(pid) + "/task";
+		DIR *tasks = opendir(folder.c_str());
+		std::set<uint32_t> there;
+
+		children.clear();
+		while (dirent *task = tasks ? readdir(tasks) : nullptr) {
+			if (task->d_name[0] == '.')
+				continue;
+			uint32_t tid = static_cast<uint32_t>(atoi(task->d_name));
+			there.insert(tid);
+			threads.try_emplace(tid, folder + '/' + task->d_name)
+				.first->second.visit_children([&](uint32_t child) { children.push_back(child); });
+		}
+		if (tasks)
+			closedir(tasks);
+		std::erase_if(threads, [&](const auto &entry) { return !there.contains(entry.first); });
+	}
+};
+
+// The processes of the page, and what the test and these started.
+class Processes {
 public:
-	// Returns whether all of them sleep, are stopped or have ended, and did so since the last call.
+	// Returns whether all of them sleep, are stopped or have ended, and have since the last call.
 	bool look(const Page &clock)
 	{
-		busy_.clear();
-		for (auto &[tid, thread] : threads_)
-			thread.looked = false;
-		seen_ = {static_cast<uint32_t>(getpid())};
-		visit_threads(*seen_.begin(), false);
+		Process self;
+
+		seen_.clear();
+		busy_ = 0;
+		self.find_all(static_cast<uint32_t>(getpid()));
+		for (uint32_t child : self.children)
+			visit(child);
 		for (const Waiter &w : clock.waiters)
-			if (w.pid)
-				visit(w.pid);
-		std::erase_if(threads_, [](const auto &entry) { return !entry.second.looked; });
-		return busy_.empty();
+			if (uint32_t pid = w.pid; pid && pid != static_cast<uint32_t>(getpid()))
+				visit(pid);
+		std::erase_if(processes_, [this](const auto &entry) { return !busy_ && !seen_.contains(entry.first); });
+		return !busy_;
 	}
-	// One that was busy.
-	const std::string &busy() const { return busy_; }
+	// A process that was busy.
+	uint32_t busy() const { return busy_; }
 
 private:
 	void visit(uint32_t pid)
 	{
-		if (seen_.insert(pid).second)
-			visit_threads(pid, true);
-	}
-
-	void visit_threads(uint32_t pid, bool judge)
-	{
-		std::string folder = "/proc/" + std::to_string(pid) + "/task";
-		DIR *tasks = opendir(folder.c_str());
-
-		while (dirent *task = tasks ? readdir(tasks) : nullptr) {
-			if (task->d_name[0] == '.')
-				continue;
-			auto [entry, added] = threads_.try_emplace(static_cast<uint32_t>(atoi(task->d_name)),
-								   folder + '/' + task->d_name);
-			entry->second.looked = true;
-			if (judge)
-				look_at(entry->second, added);
-			std::string children = entry->second.children.read();
-			for (char *at = children.data(), *end; strtoul(at, &end, 10); at = end)
-				visit(static_cast<uint32_t>(strtoul(at, nullptr, 10)));
-		}
-		if (tasks)
-			closedir(tasks);
-	}
-
-	// A thread that is about to sleep, or takes a child's status in wait(), sleeps by its state only: by wchan, it is on a
-	// processor's queue.
-	void look_at(Thread &thread, bool added)
-	{
-		std::string status = thread.status.read();
-		size_t state = status.find("\nState:\t"), count = status.find("\nvoluntary_ctxt_switches:\t");
-
-		if (state == status.npos || count == status.npos) {
-			thread.looked = false; // it has ended
+		if (busy_ || !seen_.insert(pid).second)
 			return;
+		Process &p = processes_[pid];
+		bool sleeps = !p.threads.empty();
+		for (auto &[tid, thread] : p.threads)
+			sleeps = thread.sleeps_on() && sleeps;
+		if (!sleeps) { // it may have started others
+			p.find_all(pid);
+			if (!p.threads.empty())
+				busy_ = pid;
 		}
-		char letter = status[state + 8];
-		unsigned long switches = strtoul(status.c_str() + count + 26, nullptr, 10);
-		bool sleeps = strchr("ST", letter) && thread.wchan.read() != "0";
-		if (added || switches != thread.switches || (!sleeps && !strchr("ZX", letter)))
-			busy_ = status.substr(0, state) + status.substr(state, 12);
-		thread.switches = switches;
+		for (uint32_t child : p.children)
+			visit(child);
 	}
 
-	std::map<uint32_t, Thread> threads_; // by tid
+	std::map<uint32_t, Process> processes_; // by pid
 	std::set<uint32_t> seen_;
-	std::string busy_;
+	uint32_t busy_ = 0;
 };
 
 } // namespace
 
 extern "C" {
 
-// Waits until nothing happens any more: all threads sleep, and did so when they were looked at before. Returns the name of
-// one that is still busy after `seconds`; null: there is none.
-const char *fake_clock_settle(const Page *clock, unsigned seconds)
+// Waits until nothing happens any more: all threads sleep, and did so when they were looked at before. Returns a process that is
+// still busy after `seconds`; 0: there is none.
+uint32_t fake_clock_settle(const Page *clock, unsigned seconds)
 {
-	static Threads threads;
+	static Processes processes;
 
 	for (unsigned tries = 0; tries < seconds * 5000; tries++) {
-		if (threads.look(*clock))
-			return nullptr;
+		if (processes.look(*clock))
+			return 0;
 		if (tries > 10)
 			usleep(200);
+		else
+			sched_yield();
 	}
-	return threads.busy().c_str();
+	return processes.busy();
 }
 
 // Lets time pass up to the next end of a wait, or to `limit`. Returns whether a wait ended.
