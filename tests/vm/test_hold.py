@@ -2,18 +2,18 @@
 """hold_channel: a channel is disabled while a file is open, and is enabled however the process ends. The emulator says
 which channels are enabled, without asking the module."""
 
-import contextlib
 import re
-import time
 from collections.abc import Iterator
 
 import pytest
 
-from lib.guest import SLOW, Guest
+from lib.guest import Guest
 from support.vm.cards import Card, wait_until
+from support.vm.formats import read_enabled
 
 LONGEST = 1.0  # seconds of a hold (LENS_HOLD_MS)
-SOON = 0.25 * SLOW  # seconds in which the worker enables a channel on a loaded machine; on an idle one it takes 10 ms
+TRACE = "/sys/kernel/tracing"
+EVENT = re.compile(r" (\d+\.\d+): control: (gpu=\d+ action=(\w+) runlist=-?\d+ id=(\d+)) pid=\d+ (result=-?\d+)$", re.M)
 
 
 def is_enabled(card: Card, channel: int, runlist: int = 0) -> bool:
@@ -22,103 +22,129 @@ def is_enabled(card: Card, channel: int, runlist: int = 0) -> bool:
     return [c["enabled"] for c in channels if (c["runlist"], c["id"]) == (runlist, channel)][0]
 
 
-@contextlib.contextmanager
-def hold_channels(card: Card, *channels: int, again: str = "") -> Iterator[int]:
-    """A process that holds these channels, and its id. again: shell text that it repeats, with the file as 3."""
+def wait_enabled(card: Card, channel: int) -> None:
+    """Waits until the channel is enabled, by a worker."""
+    wait_until(lambda: is_enabled(card, channel), "the channel stays disabled")
+
+
+def hold(card: Card, *channels: int) -> str:
+    """Shell text that holds these channels, with the file as 3, and tells as a list of channels what is held then."""
     writes = "; ".join(f"printf {card.chip.ref(channel)} >&3 || exit 1" for channel in channels)
-    pid = int(card.guest.check(f"setsid sh -c 'exec 3>{card.path('hold_channel')}; {writes}; echo held >/tmp/held; "
-                               f"while :; do {again or 'sleep 1000'}; done' >/dev/null 2>&1 </dev/null & echo $!"))
-    try:
-        wait_until(lambda: card.guest.run("grep -q held /tmp/held")[0] == 0, "nothing is held")
-        yield pid
-    finally:
-        card.guest.run(f"kill -9 -{pid}; rm -f /tmp/held")
+    return f"exec 3>{card.path('hold_channel')}; {writes}; cat {card.path('runlist0')}"
 
 
-def wait_enabled(card: Card, channel: int, limit: float = SOON) -> float:
-    """Waits until the channel is enabled. Returns how long that took."""
-    start = time.monotonic()
-    wait_until(lambda: is_enabled(card, channel), "the channel stays disabled", limit)
-    return time.monotonic() - start
+@pytest.fixture(name="traced")
+def trace_requests(fresh: Card) -> Iterator[Card]:
+    """A GPU whose control requests are traced."""
+    fresh.guest.check(f"echo >{TRACE}/trace; echo 1 >{TRACE}/events/gpulens/control/enable")
+    yield fresh
+    fresh.guest.check(f"echo 0 >{TRACE}/events/gpulens/control/enable")
 
 
-def test_a_hold_ends_with_the_process(fresh: Card) -> None:
+def list_events(card: Card) -> "list[tuple[float, str, int]]":
+    """Second, action and channel of each request that succeeded, in order."""
+    found = EVENT.findall(card.guest.read(f"{TRACE}/trace"))
+    return [(float(second), action, int(channel))
+            for second, _, action, channel, result in found if result == "result=0"]
+
+
+def wait_for_ends(card: Card, ends: int = 1) -> "dict[int, float]":
+    """Waits for so many ends of holds. Returns how long each channel was held, in s of the guest's clock."""
+    wait_until(lambda: [action for _, action, _ in list_events(card)].count("end_hold") >= ends, "no hold ends")
+    begun: "dict[int, float]" = {}
+    lasted: "dict[int, float]" = {}
+    for second, action, channel in list_events(card):
+        if action == "hold_channel":
+            begun.setdefault(channel, second)
+        elif action == "end_hold":
+            lasted[channel] = second - begun.pop(channel)
+    return lasted
+
+
+def test_a_hold_ends_with_the_process(traced: Card) -> None:
     """Two channels are held, and both are enabled when the process is killed; another one is not changed.
     Seen failing without lens_holds_end_owner() in files_release_holds(): after 1 s only."""
-    assert fresh.write("disable_channel", fresh.chip.ref(24)).startswith("OK")
-    with hold_channels(fresh, 8, 16) as pid:
-        assert not is_enabled(fresh, 8) and not is_enabled(fresh, 16)
-        fresh.guest.check(f"kill -9 -{pid}")
-        wait_enabled(fresh, 8)
-        wait_enabled(fresh, 16)
-    assert not is_enabled(fresh, 24)
+    assert traced.write("disable_channel", traced.chip.ref(24)).startswith("OK")
+    status, text = traced.guest.run(f"sh -c '{hold(traced, 8, 16)}; kill -9 $$'")
+    assert status == 128 + 9 and read_enabled(text) == {8: False, 9: True, 16: False, 24: False, 25: False}
+    lasted = wait_for_ends(traced, 2)
+    assert set(lasted) == {8, 16} and max(lasted.values()) < LONGEST
+    assert is_enabled(traced, 8) and is_enabled(traced, 16) and not is_enabled(traced, 24)
 
 
-def test_a_closed_file_holds_nothing(fresh: Card) -> None:
+def test_a_closed_file_holds_nothing(traced: Card) -> None:
     """One write and close: the channel is enabled soon after that."""
-    assert fresh.write("hold_channel", fresh.chip.ref(16)).startswith("OK")
-    wait_enabled(fresh, 16)
+    assert traced.write("hold_channel", traced.chip.ref(16)).startswith("OK")
+    assert wait_for_ends(traced)[16] < LONGEST
+    assert is_enabled(traced, 16)
 
 
-def test_a_hold_ends_when_the_last_descriptor_is_closed(fresh: Card) -> None:
+def test_a_hold_ends_when_the_last_descriptor_is_closed(traced: Card) -> None:
     """A child that inherited the file keeps the hold after its parent's end."""
-    fresh.guest.check(f"setsid sh -c 'exec 3>{fresh.path('hold_channel')}; printf {fresh.chip.ref(16)} >&3; "
-                      "sleep 1000 & echo $! >/tmp/child; touch /tmp/ended' >/dev/null 2>&1 </dev/null; "
-                      "while ! rm /tmp/ended 2>/dev/null; do usleep 1000; done")
-    assert not is_enabled(fresh, 16)
-    fresh.guest.check("kill -9 $(cat /tmp/child)")
-    wait_enabled(fresh, 16)
+    text = traced.guest.check(f"sh -c '{hold(traced, 16)} >/dev/null; sleep 1000 >/dev/null 2>&1 & "
+                              "echo $! >/tmp/child'; "
+                              f"cat {traced.path('runlist0')}; kill -9 $(cat /tmp/child)")
+    assert not read_enabled(text)[16]
+    assert wait_for_ends(traced)[16] < LONGEST
+    assert is_enabled(traced, 16)
 
 
-def test_a_hold_lasts_for_a_second_at_most(fresh: Card) -> None:
+def test_a_hold_lasts_for_a_second_at_most(traced: Card) -> None:
     """Also where the process writes again and again, and although the file stays open; and then it may hold anew.
     Seen failing with a time that each write begins again."""
-    with hold_channels(fresh, 16, again=f"printf {fresh.chip.ref(16)} >&3; touch /tmp/again; usleep 700000"):
-        since = time.monotonic()
-        assert not is_enabled(fresh, 16)
-        wait_enabled(fresh, 16, LONGEST + SOON)
-        assert time.monotonic() - since > 0.5
-        wait_until(lambda: not is_enabled(fresh, 16), "it holds nothing any more", 1 + SOON)
-    wait_enabled(fresh, 16)
+    ref = traced.chip.ref(16)
+    pid = int(traced.guest.check(f"setsid sh -c 'exec 3>{traced.path('hold_channel')}; while :; do printf {ref} >&3; "
+                                 "usleep 700000; done' >/dev/null 2>&1 </dev/null & echo $!"))
+    try:
+        lasted = wait_for_ends(traced)
+        wait_until(lambda: list_events(traced)[-1][1] == "hold_channel", "it holds nothing any more")
+    finally:
+        traced.guest.run(f"kill -9 -{pid}")
+    assert lasted[16] > 0.9 * LONGEST
+    wait_enabled(traced, 16)
 
 
-def test_a_second_write_disables_once_more(fresh: Card) -> None:
+def test_a_second_write_disables_once_more(traced: Card) -> None:
     """switch_to_tsg enables a held channel, as a driver may, and does not end the hold: the holder's next write
     disables the channel, and is no error."""
-    again = f"[ -e /tmp/go ] && printf {fresh.chip.ref(16)} >&3 && rm /tmp/go; usleep 10000"
-    with hold_channels(fresh, 16, again=again):
-        assert fresh.write("switch_to_tsg", fresh.chip.ref(5)).startswith("OK")
-        assert is_enabled(fresh, 16)
-        fresh.guest.check("touch /tmp/go")
-        wait_until(lambda: fresh.guest.run("[ -e /tmp/go ]")[0] != 0, "it does not write", SOON)
-        assert not is_enabled(fresh, 16)
-    wait_enabled(fresh, 16)
+    held = hold(traced, 16)
+    text = traced.guest.check(f"{held}; printf {traced.chip.ref(5)} >{traced.path('switch_to_tsg')} || exit 1; "
+                              f"cat {traced.path('runlist0')}; printf {traced.chip.ref(16)} >&3 || exit 1; "
+                              f"cat {traced.path('runlist0')}")
+    states = [read_enabled(f"List: base{part}")[16] for part in text.split("List: base")[1:]]
+    assert states == [False, True, False]
+    wait_enabled(traced, 16)
 
 
-def test_a_disabled_channel_is_refused(fresh: Card) -> None:
-    """The end of its hold would enable what somebody else has disabled. Seen failing without that check in
-    holds_enter()."""
-    assert fresh.write("hold_channel", fresh.chip.ref(25)) == "write EALREADY"
-    time.sleep(SOON)
-    assert not is_enabled(fresh, 25)
+def test_a_disabled_channel_is_refused(traced: Card) -> None:
+    """The end of its hold would enable what somebody else has disabled: it is disabled still after the end of another
+    hold. Seen failing without that check in holds_enter()."""
+    assert traced.write("hold_channel", traced.chip.ref(25)) == "write EALREADY"
+    assert traced.write("hold_channel", traced.chip.ref(16)).startswith("OK")
+    assert set(wait_for_ends(traced)) == {16}
+    assert not is_enabled(traced, 25)
 
 
-def test_a_channel_is_held_by_one_file(fresh: Card) -> None:
+def test_a_channel_is_held_by_one_file(traced: Card) -> None:
     """Another file gets EBUSY, and its close leaves the hold. Seen failing where any owner may hold."""
-    with hold_channels(fresh, 16):
-        assert fresh.write("hold_channel", fresh.chip.ref(16)) == "write EBUSY"
-        assert not is_enabled(fresh, 16)
+    text = traced.guest.check(f"{hold(traced, 16)} >/dev/null; "
+                              f"tryop write {traced.path('hold_channel')} {traced.chip.ref(16)}; "
+                              f"cat {traced.path('runlist0')}")
+    said, _, listed = text.partition("\n")
+    assert said == "write EBUSY" and not read_enabled(listed)[16]
 
 
 @pytest.mark.parametrize("name", ["enable_channel", "disable_channel"])
-def test_a_later_request_ends_a_hold(fresh: Card, name: str) -> None:
-    """The channel is as that request left it, also after the holder's end. Seen failing without lens_hold_drop(): a
-    channel that was disabled is enabled."""
-    with hold_channels(fresh, 16):
-        assert fresh.write(name, fresh.chip.ref(16)).startswith("OK")
-        assert is_enabled(fresh, 16) == (name == "enable_channel")
-    time.sleep(SOON)
-    assert is_enabled(fresh, 16) == (name == "enable_channel")
+def test_a_later_request_ends_a_hold(traced: Card, name: str) -> None:
+    """The channel is as that request left it, also after the holder's end and that of another hold. Seen failing
+    without lens_hold_drop(): a channel that was disabled is enabled."""
+    text = traced.guest.check(f"{hold(traced, 16)} >/dev/null; tryop write {traced.path(name)} {traced.chip.ref(16)}; "
+                              f"cat {traced.path('runlist0')}")
+    said, _, listed = text.partition("\n")
+    assert said.startswith("OK") and read_enabled(listed)[16] == (name == "enable_channel")
+    assert traced.write("hold_channel", traced.chip.ref(8)).startswith("OK")
+    assert set(wait_for_ends(traced)) == {8}
+    assert is_enabled(traced, 16) == (name == "enable_channel")
 
 
 def test_the_same_id_on_another_runlist_is_another_channel(fresh: Card) -> None:
@@ -127,7 +153,7 @@ def test_the_same_id_on_another_runlist_is_another_channel(fresh: Card) -> None:
         pytest.skip("ids of this chip count for the whole GPU")
     assert fresh.write("disable_channel", "0:8").startswith("OK")
     assert fresh.write("hold_channel", "1:8").startswith("OK")
-    wait_until(lambda: is_enabled(fresh, 8, 1), "the channel stays disabled", SOON)
+    wait_until(lambda: is_enabled(fresh, 8, 1), "the channel stays disabled")
     assert not is_enabled(fresh, 8)
 
 
@@ -135,24 +161,18 @@ def test_unloading_ends_holds(fresh: Card) -> None:
     """The module is unloaded while a file is open: every channel is enabled before. Seen failing without
     lens_holds_end_all() in lens_detach_devices()."""
     guest: Guest = fresh.guest
-    with hold_channels(fresh, 16):
-        guest.unload()
-        try:
-            assert is_enabled(fresh, 16)
-        finally:
-            guest.load("gpulens", "control=1")
-
-
-def test_the_end_of_a_hold_is_traced(fresh: Card) -> None:
-    """hold_channel by the process, end_hold by a worker, each with the channel."""
-    event = "/sys/kernel/tracing/events/gpulens/control/enable"
-    fresh.guest.check(f"echo >/sys/kernel/tracing/trace; echo 1 >{event}")
+    text = guest.check(f"{hold(fresh, 16)}; rmmod gpulens")
     try:
-        assert fresh.write("hold_channel", fresh.chip.ref(16)).startswith("OK")
-        wait_until(lambda: "end_hold" in fresh.guest.read("/sys/kernel/tracing/trace"), "no event", SOON)
+        assert not read_enabled(text)[16] and is_enabled(fresh, 16)
     finally:
-        fresh.guest.check(f"echo 0 >{event}")
-    runlist = 0 if fresh.chip.per_runlist else -1
-    lines = re.findall(r": control: (.*) pid=\d+ (.*)$", fresh.guest.read("/sys/kernel/tracing/trace"), re.M)
-    assert lines == [(f"gpu={fresh.index} action={action} runlist={runlist} id=16", "result=0")
+        guest.load("gpulens", "control=1")
+
+
+def test_the_end_of_a_hold_is_traced(traced: Card) -> None:
+    """hold_channel by the process, end_hold by a worker, each with the channel."""
+    assert traced.write("hold_channel", traced.chip.ref(16)).startswith("OK")
+    wait_for_ends(traced)
+    runlist = 0 if traced.chip.per_runlist else -1
+    lines = [(what, result) for _, what, _, _, result in EVENT.findall(traced.guest.read(f"{TRACE}/trace"))]
+    assert lines == [(f"gpu={traced.index} action={action} runlist={runlist} id=16", "result=0")
                      for action in ("hold_channel", "end_hold")]
