@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from lib import paths
-from lib.guest import SLOW, Guest, pci_folder
+from lib.guest import Guest, pci_folder
 from support.vm.cards import Card, gpu_of, healthy, need_module, wait_until
 from support.vm.chips import chips_for
 from support.vm.soc import give_memory, load_scenario_with
@@ -42,17 +42,19 @@ def loaded(machine: Guest) -> Iterator[Guest]:  # pylint: disable=redefined-oute
 
 @pytest.mark.parametrize("action", ["remove", "rmmod"])
 def test_removal_does_not_wait_for_queued_readers(loaded: Guest, action: str) -> None:
-    """With eight readers queued on a GPU whose registers take 5 ms, removal takes less than 0.5 s and each reader gets
-    an error. EIO comes from procfs, for a file that is removed between open and read (proc_reg_read()).
+    """With eight readers queued on a GPU whose registers take 5 ms, removal does not wait until each has read, which
+    takes a second, and each gets an error. EIO comes from procfs, for a file that is removed between open and read
+    (proc_reg_read()).
     Seen failing with the module of 8eb1b46."""
     loaded.emu[0].cmd({"cmd": "fault", "kind": "slow", "ns": 5_000_000})
     command = f"echo 1 >{pci_folder(0)}/remove" if action == "remove" else "rmmod gpulens"
-    text = loaded.check(f"""up() {{ cut -d' ' -f1 /proc/uptime; }}
-        for i in $(seq {READERS}); do
+    text = loaded.check(f"""for i in $(seq {READERS}); do
             (for j in $(seq 100); do tryop read /proc/gpu0/copy_topology || break; done) >/tmp/reader$i &
-        done; sleep 1; up; {command}; up; wait; cat /tmp/reader*; rm /tmp/reader*""", timeout=120).splitlines()
-    began, ended, answers = float(text[0]), float(text[1]), text[2:]
-    assert ended - began < 0.5 * SLOW
+        done; until [ $(cat /tmp/reader* | wc -l) -ge {READERS} ]; do usleep 10000; done
+        cat /tmp/reader* | wc -l; {command}; cat /tmp/reader* | grep -c OK; wait; cat /tmp/reader*; rm /tmp/reader*""",
+                        timeout=600).splitlines()
+    before, after, answers = int(text[0]), int(text[1]), text[2:]
+    assert after - before < READERS
     ends = [answer for answer in answers if not answer.startswith("OK")]
     assert len(ends) == READERS and set(ends) <= {"read ENODEV", "read EIO", "open ENOENT"}
 
@@ -91,7 +93,7 @@ def test_slow_registers_cause_no_soft_lockup(loaded: Guest) -> None:
         load_scenario_with(loaded, index, str(paths.SCENARIOS / "bench-2048.json"), {"memory": {"runlists": "sys"}})
         emu.cmd({"cmd": "fault", "kind": "slow", "ns": 3_000_000})
         began, answer, ended = loaded.check(f"""up() {{ cut -d' ' -f1 /proc/uptime; }}
-            up; taskset 1 tryop read /proc/gpu{index}/snapshot; up""", timeout=60).splitlines()
+            up; taskset 1 tryop read /proc/gpu{index}/snapshot; up""", timeout=600).splitlines()
         emu.cmd({"cmd": "fault", "kind": "none"})
         assert answer.startswith("OK") and float(ended) - float(began) > 12
         assert "soft lockup" not in loaded.check("dmesg")
@@ -115,7 +117,7 @@ def test_a_gpu_that_could_not_be_read_at_load_is_attached_later(machine: Guest) 
         said = [line for line in machine.check("dmesg").splitlines() if "not attached: " in line]
         assert len(said) == 1 and "0000:00:04.0" in said[0]
         machine.emu[0].cmd({"cmd": "fault", "kind": "none"})
-        machine.check("for i in $(seq 100); do [ -e /proc/gpu1/chip ] && exit 0; sleep 0.2; done; exit 1", timeout=60)
+        machine.check("until [ -e /proc/gpu1/chip ]; do sleep 0.2; done", timeout=300)
         assert machine.read("/proc/gpu1/chip").splitlines()[0] == "Chip:         GP106 (0x136)"
     finally:
         machine.emu[0].cmd({"cmd": "fault", "kind": "none"})
