@@ -7,13 +7,13 @@ import pathlib
 import re
 import socket
 import subprocess
-import time
 import typing
 
 import pytest
 from support.exporter import CACHED, EXPORT, MS, fake_proc, get, listening, parse_metrics, recording
 from support.fakeproc import IDLE, ON, FakeProc, Tsg, snapshot
 from support.fakerm import ask_rm
+from support.fakeclock import CLOCK
 from support.program import PROFILES, ROOT, gpulens, image
 
 SERIES = re.compile(r'^(\w+)(?:\{(.*)\})? \S+$')
@@ -158,16 +158,16 @@ def test_series_end_with_their_tsg(tmp_path: pathlib.Path) -> None:
 
     def show_tsgs(time_ms: int, *tsgs: int) -> None:
         fake.show(snapshot({0: [Tsg(tsg, 2 * MS, ()) for tsg in tsgs]}, time_ns=time_ms * MS))
-        time.sleep(CACHED)
+        CLOCK.run(CACHED)
 
     show_tsgs(20, 3, 5)
     with listening("--proc", str(tmp_path), "--keep-ended", "2s") as (_, url):
-        time.sleep(0.3)
+        CLOCK.run(0.3)
         assert read_times(url) == {"3": 0.004, "5": 0.002}
         show_tsgs(30, 3)
         assert read_times(url) == {"3": 0.004, "5": 0.002}, "a last time"
         show_tsgs(40, 3)
-        time.sleep(2)
+        CLOCK.run(2)
         assert read_times(url) == {"3": 0.004}
         # 5 is another TSG, and 3 becomes one between two scrapes
         append_samples(tmp_path, [(50 * MS, ON, 5), (51 * MS, IDLE, -1)])
@@ -184,13 +184,13 @@ def test_a_runlist_that_cannot_be_read_ends_nothing(tmp_path: pathlib.Path) -> N
     fake = FakeProc(tmp_path)
     fake.show(snapshot({0: [Tsg(3, 2 * MS, ()), Tsg(5, 2 * MS, ())]}, time_ns=20 * MS))
     with listening("--proc", str(tmp_path), "--keep-ended", "1s") as (_, url):
-        time.sleep(0.3)
+        CLOCK.run(0.3)
         assert set(read_times(url)) == {"3", "5"}
         good = snapshot({0: []}, time_ns=30 * MS)
         place = next(i for i in range(64, len(good), 64) if good[i:i + 2] == b"\3\0")  # runlist 0's record: EIO (5)
         fake.show(good[:place + 6] + b"\5\0" + good[place + 8:])
         for _ in range(2):
-            time.sleep(CACHED)
+            CLOCK.run(CACHED)
             assert set(read_times(url)) == {"3", "5"}
 
 
@@ -219,6 +219,6 @@ def test_healthz_does_not_depend_on_gpus(tmp_path: pathlib.Path) -> None:
         health = url.replace("/metrics", "/healthz")
         assert get(health) == (200, "text/plain; charset=utf-8", "ok\n")
         (tmp_path / "gpu0").rename(tmp_path / "away")
-        time.sleep(CACHED)
+        CLOCK.run(CACHED)
         assert get(url)[0] == 503
         assert get(health)[0] == 200

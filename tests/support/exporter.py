@@ -11,6 +11,7 @@ import urllib.error
 import urllib.request
 
 from support.fakeproc import GR, IDLE, ON, SAVE, make_sample, sample_head
+from support.fakeclock import CLOCK
 from support.program import ENDS_WITH_PARENT, TOOL, image
 
 EXPORT = ("export", "--prometheus")
@@ -63,11 +64,13 @@ def fake_proc(folder: pathlib.Path) -> None:
 
 
 @contextlib.contextmanager
-def listening(*words: str, at: str = "127.0.0.1:0", env: typing.Optional[typing.Dict[str, str]] = None
-              ) -> typing.Iterator[typing.Tuple["subprocess.Popen[str]", str]]:
-    """Starts the exporter, with more variables in its environment; yields the process and its URL."""
+def listening(*words: str, at: str = "127.0.0.1:0", env: typing.Optional[typing.Dict[str, str]] = None,
+              by_clock: bool = True) -> typing.Iterator[typing.Tuple["subprocess.Popen[str]", str]]:
+    """Starts the exporter, with more variables in its environment; yields the process and its URL. It answers while the
+    tests' clock stands still; by_clock: False: it has the machine's."""
+    more = CLOCK.environment(**(env or {})) if by_clock else env or {}
     with subprocess.Popen([*ENDS_WITH_PARENT, str(TOOL), *EXPORT, "--listen", at, *words], stderr=subprocess.PIPE,
-                          text=True, env={**os.environ, **(env or {})}) as process:
+                          text=True, env={**os.environ, **more}) as process:
         try:
             assert process.stderr
             line = process.stderr.readline()
@@ -80,7 +83,7 @@ def listening(*words: str, at: str = "127.0.0.1:0", env: typing.Optional[typing.
 def get(url: str) -> typing.Tuple[int, str, str]:
     """The status, the content type and the text of an answer."""
     try:
-        with urllib.request.urlopen(url, timeout=10) as answer:
+        with urllib.request.urlopen(url, timeout=60) as answer:
             return answer.status, answer.headers["Content-Type"], answer.read().decode()
     except urllib.error.HTTPError as error:
         return error.code, "", ""

@@ -38,9 +38,10 @@ class Clock:
         self.library.fake_clock_step.restype = ctypes.c_bool
         self.address = ctypes.c_void_p(ctypes.addressof(ctypes.c_char.from_buffer(self.page)))
 
-    def environment(self) -> "dict[str, str]":
-        """Of a process that has this clock: what is preloaded goes first or last in LD_PRELOAD."""
-        return {"LD_PRELOAD": str(LIBRARY), "FAKE_CLOCK": self.file.name}
+    def environment(self, **more: str) -> "dict[str, str]":
+        """Of a process that has this clock, with more variables. Other libraries are preloaded before that one."""
+        libraries = filter(None, (more.get("LD_PRELOAD"), str(LIBRARY)))
+        return {**more, "LD_PRELOAD": ":".join(libraries), "FAKE_CLOCK": self.file.name}
 
     def now_ns(self) -> int:
         """The time by CLOCK_MONOTONIC."""
@@ -75,6 +76,13 @@ class Clock:
         """Lets time pass until the process ends; its status."""
         self.run_until(lambda: process.poll() is not None, seconds)
         return process.returncode
+
+    def await_outside(self, condition: "typing.Callable[[], object]") -> None:
+        """Waits, while the clock stands still, for what the kernel does in its own time, as between sockets."""
+        end = time.monotonic() + HUNG_S
+        while not condition():
+            assert time.monotonic() < end, "it does not come true"
+            time.sleep(0.001)
 
     def wait_of(self, tid: int) -> Kind:
         """What a thread waits for; NONE: nothing that a time ends."""

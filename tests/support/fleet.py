@@ -194,7 +194,7 @@ def fleet(folder: pathlib.Path, *, real: int, machines: int, seconds: float) -> 
         for name in names[:real]:
             running.append(RealMachine(folder / name, {int(tsg): share for tsg, share in shares[name].items()}))
             running[-1].advance(100)
-            _, url = stack.enter_context(listening("--proc", str(folder / name)))
+            _, url = stack.enter_context(listening("--proc", str(folder / name), by_clock=False))
             groups.append({"targets": [url.split("/")[2]], "labels": {"instance": name}})
         time.sleep(1.2)
         server = stack.enter_context(Replayed(get(f"http://{groups[0]['targets'][0]}/metrics")[2], shares))

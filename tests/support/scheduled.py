@@ -25,8 +25,7 @@ DISABLE, UNLIST, RELEASE, GATE = 2, 4, 5, 8  # enum AgentVerb
 
 def make_environment(folder: pathlib.Path, verbs: str = "") -> dict[str, str]:
     """Of a program on the faked GPU."""
-    clock = CLOCK.environment()
-    return {**os.environ, **clock, "LD_PRELOAD": f"{BIN}/fake_rm.so:{clock['LD_PRELOAD']}",
+    return {**os.environ, **CLOCK.environment(LD_PRELOAD=f"{BIN}/fake_rm.so"),
             "GPULENS_FAKE_RM": f"{ROOT}/tests/support/rm/h200-580.json",
             "GPULENS_FAKE_RM_SHARED": str(folder / "shared"), "GPULENS_FAKE_RM_VERBS": verbs, "HOME": str(folder),
             "XDG_STATE_HOME": str(folder)}
