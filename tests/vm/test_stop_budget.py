@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from lib.guest import SLOW, Guest
+from lib.guest import Guest
 from support.vm.cards import Card, load_scenario, scenario
 from support.vm.chips import chips_for
 from support.vm.shared import PAIR, SharedGuests
@@ -63,34 +63,48 @@ def stops(guest: Guest) -> Counter[str]:
 
 
 def uptime_ns(guest: Guest) -> int:
-    """The guest's own clock."""
+    """The guest's own clock, by which stops are measured, too."""
     return int(float(guest.read("/proc/uptime").split()[0]) * 1e9)
 
 
+def overdraft_ns(guest: Guest) -> int:
+    """How much more than they may have the readers may have had: a stop that began within the budget is as long as the
+    machine makes it, and one of each GPU may have begun."""
+    text = guest.check("cat /proc/gpu*/stats")
+    return sum(int(value) for value in re.findall(r"^window_longest_stop_ns (\d+)$", text, re.M))
+
+
 def test_an_unprivileged_reader_of_all_files_never_stops_the_machine(loaded: Guest) -> None:
-    """uid 1000 reads every file of all GPUs in a loop on one processor for 3 s, while a process of another user is busy
-    on the other. The machine is not stopped, only registers are read, and the busy process gets its processor time.
+    """uid 1000 reads every file of all GPUs thirty times: the machine is not stopped, and only registers are read.
     Seen failing with the module of 8eb1b46: 406 stops."""
     cards = [Card(loaded, chip, index) for index, chip in enumerate(CHIPS)]
     before = stops(loaded)
     for card in cards:
         card.emu.cmd({"cmd": "log", "on": True})
+    text = loaded.check("become -u 1000 -- sh -c 'for i in $(seq 30); do cat /proc/gpu*/* 2>/dev/null; done' | wc -c",
+                        timeout=300)
+    logs = [card.emu.cmd({"cmd": "log-read"})["accesses"] for card in cards]
+    for card in cards:
+        card.emu.cmd({"cmd": "log", "on": False})
+    assert int(text) > 10_000  # topology was read many times
+    assert stops(loaded) == before
+    for log in logs:
+        assert log and not [access for access in log if access["op"] == "w" or access["size"] != 4]
+
+
+@pytest.mark.timed
+def test_an_unprivileged_reader_leaves_others_their_processor(loaded: Guest) -> None:
+    """It reads on one processor for 3 s, while a process of another user is busy on the other, and has four fifths of
+    its processor's time at least."""
     text = loaded.check("""end=$(($(cut -d. -f1 /proc/uptime) + 3))
         become -u 1001 -- taskset 2 sh -c 'while :; do :; done' & busy=$!
         a=$(cut -d" " -f14,15 /proc/$busy/stat); t=$(cut -d" " -f1 /proc/uptime)
         become -u 1000 -- taskset 1 sh -c 'while [ $(cut -d. -f1 /proc/uptime) -lt '$end' ]; do
-            cat /proc/gpu*/* 2>/dev/null; done' | wc -c
+            cat /proc/gpu*/* >/dev/null 2>&1; done'
         echo $a $(cut -d" " -f14,15 /proc/$busy/stat) $t $(cut -d" " -f1 /proc/uptime)
-        kill $busy; wait $busy 2>/dev/null; true""", timeout=60).splitlines()
-    logs = [card.emu.cmd({"cmd": "log-read"})["accesses"] for card in cards]
-    for card in cards:
-        card.emu.cmd({"cmd": "log", "on": False})
-    assert int(text[0]) > 10_000  # topology was read many times
-    assert stops(loaded) == before
-    for log in logs:
-        assert log and not [access for access in log if access["op"] == "w" or access["size"] != 4]
-    user0, system0, user1, system1 = (int(word) for word in text[1].split()[:4])
-    start, stop = (float(word) for word in text[1].split()[4:])
+        kill $busy; wait $busy 2>/dev/null; true""", timeout=60)
+    user0, system0, user1, system1 = (int(word) for word in text.split()[:4])
+    start, stop = (float(word) for word in text.split()[4:])
     assert (user1 - user0 + system1 - system0) / 100 > 0.8 * (stop - start), text
 
 
@@ -116,7 +130,7 @@ def test_readers_without_a_privilege_stop_the_machine_for_their_share(readable: 
     results = answers(readable)
     stopped = after["window_stopped_ns"] - before["window_stopped_ns"]
     print(f"stopped for {stopped / 1e6:.0f} ms of {(end - start) / 1e6:.0f} ms, {results}")
-    assert 0 < stopped <= (end - start) * PERCENT // 100 + BURST_NS
+    assert 0 < stopped <= (end - start) * PERCENT // 100 + BURST_NS + overdraft_ns(readable)
     assert results["OK"] > 0 and set(results) <= {"OK", "read EBUSY"}
 
 
@@ -130,39 +144,29 @@ def test_a_read_beyond_the_budget_gives_ebusy(readable: Guest) -> None:
     try:
         before, start = stops(readable), uptime_ns(readable)
         result = readable.run("become -u 1000 -- tryop read /proc/gpu0/bars", timeout=60)[1].strip()
-        after, end = stops(readable), uptime_ns(readable)
+        after, end, more = stops(readable), uptime_ns(readable), overdraft_ns(readable)
         root = readable.run("tryop read /proc/gpu0/bars", timeout=60)[1]
         roots = stops(readable)["window_stopped_ns"] - after["window_stopped_ns"]
     finally:
         readable.emu[0].cmd({"cmd": "fault", "kind": "none"})
     stopped = after["window_stopped_ns"] - before["window_stopped_ns"]
     print(f"user {result}: {stopped / 1e6:.0f} ms of {(end - start) / 1e6:.0f} ms, root {root}: {roots / 1e6:.0f} ms")
-    assert 0 < stopped <= (end - start) * percent // 100 + BURST_NS and result == "read EBUSY"
+    assert 0 < stopped <= (end - start) * percent // 100 + BURST_NS + more and result == "read EBUSY"
     assert root.startswith("OK ") and roots > BURST_NS
 
 
 def test_root_is_neither_throttled_nor_blocked_by_other_readers(readable: Guest) -> None:
-    """Beside four unprivileged readers, root reads a file repeatedly for 8 s: each read succeeds, nine of ten within
-    half a second, and all together stop the machine for longer than the budget. Single reads are long where the host
-    pauses the guest. Seen failing with lens_stop_is_budgeted() always true: EBUSY; and with root taking
-    budget_reader_lock."""
-    before = stops(readable)
-    text = readable.check(READERS.format(numbers="1 2 3 4", files=files("runlist0", "bars")) + """
-        end=$(($(cut -d. -f1 /proc/uptime) + 8))
-        while [ $(cut -d. -f1 /proc/uptime) -lt $end ]; do
-            a=$(cut -d" " -f1 /proc/uptime); tryop read /proc/gpu0/bars
-            echo "$a $(cut -d" " -f1 /proc/uptime)"; done""" + ENOUGH, timeout=90).splitlines()
-    stopped = stops(readable)["window_stopped_ns"] - before["window_stopped_ns"]
+    """Beside four unprivileged readers, root reads a file twenty times: each read succeeds, and together they stop the
+    machine for longer than the budget of that time would allow. Seen failing with lens_stop_is_budgeted() always true:
+    EBUSY; and with root taking budget_reader_lock."""
+    before, start = stops(readable), uptime_ns(readable)
+    said = readable.check(READERS.format(numbers="1 2 3 4", files=files("runlist0", "bars")) +
+                          "\nfor i in $(seq 20); do tryop read /proc/gpu0/bars; done" + ENOUGH, timeout=600)
+    stopped, took = stops(readable)["window_stopped_ns"] - before["window_stopped_ns"], uptime_ns(readable) - start
     assert answers(readable)["OK"] > 0
-    said = [line for line in text if re.match("OK |read |open ", line)]
-    times = [tuple(float(word) for word in line.split()) for line in text if re.fullmatch(r"[\d.]+ [\d.]+", line)]
-    durations = sorted(end - begin for begin, end in times)
-    usual = durations[len(durations) * 9 // 10]
-    print(f"root read {len(said)} times, 9 of 10 within {usual:.2f} s, {durations[-1]:.2f} s at most; "
-          f"stopped for {stopped / 1e6:.0f} ms")
-    assert len(said) >= 10 and all(line.startswith("OK ") for line in said), said
-    assert usual < 0.5 * SLOW, times
-    assert stopped > 3 * (10 * 10**9 * PERCENT // 100 + BURST_NS)
+    print(f"stopped for {stopped / 1e6:.0f} ms of {took / 1e6:.0f} ms")
+    assert [line.split()[0] for line in said.splitlines()] == ["OK"] * 20, said
+    assert stopped > 2 * (took * PERCENT // 100 + BURST_NS)
 
 
 def test_stop_percent_can_be_set_and_is_at_least_1(readable: Guest) -> None:
@@ -174,6 +178,6 @@ def test_stop_percent_can_be_set_and_is_at_least_1(readable: Guest) -> None:
                        "\nsleep 4" + ENOUGH, timeout=60)
         assert set(answers(readable)) <= {"OK", "read EBUSY"}
         stopped = stops(readable)["window_stopped_ns"] - before["window_stopped_ns"]
-        return (stopped - BURST_NS) / (uptime_ns(readable) - start)
+        return (stopped - BURST_NS - (overdraft_ns(readable) if percent == 0 else 0)) / (uptime_ns(readable) - start)
     assert share(100) > 2 * PERCENT / 100
     assert share(0) <= 0.01
