@@ -3,7 +3,6 @@
 the module's files (tests/support/fakeproc.py) joined with the driver's processes. Ids and pids are those of the
 recording h200-580.json: process 473 has channels 10 to 17, process 524 channels 30 to 37."""
 
-import concurrent.futures
 import contextlib
 import csv
 import json
@@ -11,12 +10,12 @@ import os
 import pathlib
 import re
 import subprocess
-import time
 import typing
 
 import jsonschema
 import pytest
 from support.exporter import get, listening
+from support.fakeclock import CLOCK, gpulens_by_clock
 from support.fakeproc import (BUSY, ENABLED, GR, Channel, Engine, FakeProc, Tsg, make_sample, sample_head, snapshot)
 from support.fakerm import FACTS, ask_rm, fake_rm, recording_with
 from support.program import ROOT, TOOL, gpulens, image
@@ -26,47 +25,13 @@ ON_ENG = 6  # NV_PCCSR_CHANNEL_STATUS_ON_PBDMA_AND_ENG
 LCE = Engine("Copy Engine 2 (LCE2)", 1, 19, 2)
 
 
-Check = typing.Callable[[pathlib.Path], None]
-WAITING: "list[Check]" = []
-
-
-def wait_beside(check: Check) -> "typing.Callable[[dict[str, concurrent.futures.Future[None]]], None]":
-    """Makes a test of a check that waits for seconds and gets a folder. All such tests of this file wait at once."""
-    def take_result(begun: "dict[str, concurrent.futures.Future[None]]") -> None:
-        begun[check.__name__].result()
-
-    WAITING.append(check)
-    take_result.__doc__ = check.__doc__
-    return take_result
-
-
-def retry_when_busy(check: Check, folder: pathlib.Path) -> None:
-    """Runs a check up to five times: on a machine without free processors samples are lost."""
-    for _ in range(4):
-        try:
-            return check(folder)
-        except AssertionError:
-            pass
-    return check(folder)
-
-
-@pytest.fixture(name="begun", scope="module")
-def begin_checks(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-                 ) -> "typing.Iterator[dict[str, concurrent.futures.Future[None]]]":
-    """Those of the checks whose tests were selected."""
-    selected = {item.name for item in request.session.items}
-    with concurrent.futures.ThreadPoolExecutor(len(WAITING)) as pool:
-        yield {check.__name__: pool.submit(retry_when_busy, check, tmp_path_factory.mktemp("waiting"))
-               for check in WAITING if check.__name__ in selected}
-
-
 # -- the driver alone
 
-@wait_beside
-def test_top_shows_the_owners_of_resident_channels(_: pathlib.Path) -> None:
+def test_top_shows_the_owners_of_resident_channels() -> None:
     """Channels 11 and 31, which are resident for half the time each, and their processes. An item that the driver does
     not report is "-" or named as unknown. Seen failing with an OwnerFinder that reports no owner."""
-    done = ask_rm("top", "--batch", "1", "--every", "250us", "--delay", "5s", STATE="two")
+    done = gpulens_by_clock("--source", "rm", "top", "--batch", "1", "--every", "250us", "--delay", "5s",
+                            env=fake_rm(STATE="two"))
     assert (done.returncode, done.stderr) == (0, "")
     lines = done.stdout.splitlines()
     assert lines[0] == "gpu0: GH100 (Hopper), 0000:01:00.0" and "(250.000 us requested)" in lines[1]
@@ -82,11 +47,11 @@ def test_top_shows_the_owners_of_resident_channels(_: pathlib.Path) -> None:
     assert all(1.5 < float(row[4]) < 3.5 for row in rows.values())  # 2361 us and 2283 us
 
 
-@wait_beside
-def test_top_finds_owners_at_the_default_period(_: pathlib.Path) -> None:
+def test_top_finds_owners_at_the_default_period() -> None:
     """The default is 30 ms: shares are right, slots of 2.3 ms are not measured, and extra queries of the resident
     channel around the driver's utilisation samples find the owners. Seen failing without these queries: unknown."""
-    done = ask_rm("top", "--batch", "1", "--window", "20s", "--delay", "20s", STATE="two")
+    done = gpulens_by_clock("--source", "rm", "top", "--batch", "1", "--window", "20s", "--delay", "20s",
+                            env=fake_rm(STATE="two"))
     assert (done.returncode, done.stderr) == (0, "") and "(30.000 ms requested)" in done.stdout
     rows = {row.split()[0]: row.split() for row in done.stdout.splitlines()[8:]}
     assert {name: (row[4], row[6], row[12]) for name, row in rows.items()} == {
@@ -113,10 +78,9 @@ def test_top_without_the_resident_channel_has_no_shares() -> None:
     assert "0 TSGs by utilisation" in done.stdout and "snapshots" not in done.stdout
 
 
-@wait_beside
-def test_export_counts_the_time_of_each_process(_: pathlib.Path) -> None:
+def test_export_counts_the_time_of_each_process() -> None:
     """Through the driver: seconds of GR0 by pid. Seen failing: no sampler, and "--for needs a GPU of this machine"."""
-    done = ask_rm("export", "--prometheus", "--for", "12s", STATE="two")
+    done = gpulens_by_clock("--source", "rm", "export", "--prometheus", "--for", "12s", env=fake_rm(STATE="two"))
     assert (done.returncode, done.stderr) == (0, "")
     seconds = {pid: float(value) for pid, value in re.findall(
         r'^gpulens_process_engine_seconds_total\{gpu="0",engine="GR0",pid="(\d*)",[^}]*\} ([\d.]+)$', done.stdout,
@@ -128,17 +92,16 @@ def test_export_counts_the_time_of_each_process(_: pathlib.Path) -> None:
     assert "gpulens_engine_busy_seconds" not in done.stdout and "gpulens_engine_switch" not in done.stdout
 
 
-@wait_beside
-def test_the_exporter_counts_work_that_repeats_with_its_period(folder: pathlib.Path) -> None:
+def test_the_exporter_counts_work_that_repeats_with_its_period(tmp_path: pathlib.Path) -> None:
     """Two processes have the engine for half of each 250 ms, the period of --listen on one GPU: each gets about half of
     the time. Seen failing with equal distances between samples: one got all."""
     turns = [[0, 11], [125_000, 31], [248_000, 31]]  # and 2 ms
-    recording = recording_with(folder, (
+    recording = recording_with(tmp_path, (
         "live_run2/states/two/resident_channel_timeseries/first_changes_us_chid", turns))
     seen = []
     with listening("--source", "rm", env=fake_rm(RECORDING=recording, STATE="two")) as (_, url):
         for wait_s in (20, 25):
-            time.sleep(wait_s)
+            CLOCK.run(wait_s)
             seen.append({pid: float(value) for pid, value in re.findall(
                 r'^gpulens_process_engine_seconds_total\{.*pid="(\d+)",.*\} ([\d.]+)$', get(url)[2], re.M)})
     shares = [(seen[1].get(pid, 0) - seen[0].get(pid, 0)) / 25 for pid in ("473", "524")]
@@ -257,8 +220,8 @@ def fake_proc(tmp_path: pathlib.Path) -> typing.Iterator[FakeProc]:
 
 
 def run_joined(proc: FakeProc, *words: str, **more: str) -> "subprocess.CompletedProcess[str]":
-    """Runs gpulens with the module's files and the fake driver."""
-    return gpulens("--proc", str(proc.folder), *words, env=fake_rm(**more))
+    """Runs gpulens with the module's files and the fake driver, by the clock of tests."""
+    return gpulens_by_clock("--proc", str(proc.folder), *words, env=fake_rm(**more))
 
 
 def owners_by_tsg(proc: FakeProc, **more: str) -> "dict[tuple[int, int], typing.Any]":
@@ -311,17 +274,14 @@ def test_channels_of_a_process_are_disabled_and_enabled_again(proc: FakeProc, tm
         assert proc.written("disable_channel") == ""
         words = ("disable", "--pid", str(program.pid))
         with subprocess.Popen([str(TOOL), "--proc", str(proc.folder), *words, "--for", "1s"], stdout=subprocess.DEVNULL,
-                              env={**os.environ, **fake_rm(PIDS=str(program.pid))}) as process:
-            written = ""
-            for _ in range(1000):
-                written += proc.written("disable_channel")
-                if written == "101118":
-                    break
-                time.sleep(0.01)
+                              env={**os.environ, **CLOCK.environment(**fake_rm(PIDS=str(program.pid)))},
+                              text=True) as process:
+            CLOCK.settle()
+            written = proc.written("disable_channel")
             proc.show(snapshot({runlist: [
                 tsg._replace(channels=tuple(channel._replace(flags=0) for channel in tsg.channels)) for tsg in tsgs]
                 for runlist, tsgs in LISTS.items()}))
-            assert process.wait(timeout=30) == 0
+            assert CLOCK.wait(process) == 0
         assert (written, proc.written("enable_channel")) == ("101118", "181110")
         proc.show(snapshot(LISTS))
         done = run_joined(proc, *words, "--source", "module", PIDS=str(program.pid))
@@ -374,16 +334,15 @@ def sample_slots(first_us: int, seconds: float) -> bytes:
 
 
 def now_us() -> int:
-    """The time of CLOCK_MONOTONIC."""
-    return time.clock_gettime_ns(time.CLOCK_MONOTONIC) // 1000
+    """The time of the tests' clock."""
+    return CLOCK.now_ns() // 1000
 
 
-@wait_beside
-def test_a_tsg_has_the_process_that_is_active_with_it(folder: pathlib.Path) -> None:
+def test_a_tsg_has_the_process_that_is_active_with_it(tmp_path: pathlib.Path) -> None:
     """The module samples which TSG is on the engine, the driver which process is active: 473 has TSG 6, 524 has TSG 10.
     In record's table, CSV and raw file, and in top. Seen failing: no column had a pid."""
-    files = ("-o", str(folder / "a.csv"), "-o", str(folder / "a.rec"))
-    with make_proc(folder) as proc:
+    files = ("-o", str(tmp_path / "a.csv"), "-o", str(tmp_path / "a.rec"))
+    with make_proc(tmp_path) as proc:
         for words, name in ((("record", "--for", "6s", *files), ""),
                             (("top", "--batch", "1", "--delay", "6s"), "top")):
             (proc.folder / "gpu0/samples").unlink(missing_ok=True)
@@ -395,24 +354,23 @@ def test_a_tsg_has_the_process_that_is_active_with_it(folder: pathlib.Path) -> N
                 assert re.search(r"^ +10 .* 524 -        -               resident", done.stdout, re.M)
                 continue
             assert " 6 (pid 473) " in done.stdout and " 10 (pid 524) " in done.stdout
-            with (folder / "a.csv").open(encoding="ascii") as file:
+            with (tmp_path / "a.csv").open(encoding="ascii") as file:
                 rows = [row for row in csv.DictReader(file) if row["engine"]]
             assert {(row["tsg"], row["pid"], row["evidence"]) for row in rows} == {
                 ("6", "473", "resident"), ("10", "524", "resident")}
-            report = gpulens("report", str(folder / "a.rec"), "-o", str(folder / "b.csv"))
+            report = gpulens("report", str(tmp_path / "a.rec"), "-o", str(tmp_path / "b.csv"))
             assert report.stdout == done.stdout
 
 
-@wait_beside
-def test_a_tsg_with_two_active_processes_has_no_owner(folder: pathlib.Path) -> None:
+def test_a_tsg_with_two_active_processes_has_no_owner(tmp_path: pathlib.Path) -> None:
     """As under MPS: the same TSG is on the engine whichever process is active. Seen failing with the process that most
     samples name."""
     data = sample_head((GR,), 500) + b"".join(make_sample(at * 1000, 0, 6)
                                               for at in range(now_us(), now_us() + 9_000_000, 500))
-    with make_proc(folder) as proc:
+    with make_proc(tmp_path) as proc:
         (proc.folder / "gpu0/samples").unlink(missing_ok=True)
         proc.sampled(data, period_us=500)
-        done = run_joined(proc, "record", "--for", "6s", "--every", "500us", "-o", str(folder / "a.csv"))
-    with (folder / "a.csv").open(encoding="ascii") as file:
+        done = run_joined(proc, "record", "--for", "6s", "--every", "500us", "-o", str(tmp_path / "a.csv"))
+    with (tmp_path / "a.csv").open(encoding="ascii") as file:
         assert {(row["tsg"], row["pid"]) for row in csv.DictReader(file) if row["engine"]} == {("6", "")}
     assert done.returncode == 0

@@ -7,10 +7,10 @@ import pathlib
 import subprocess
 import tempfile
 import threading
-import time
 import typing
 
 import pytest
+from support.fakeclock import CLOCK
 from support.fakeproc import Channel, FakeProc, Tsg, snapshot
 from support.program import TOOL
 
@@ -27,12 +27,15 @@ def proc() -> typing.Iterator[FakeProc]:
 
 
 def wait_for_write(proc: FakeProc, name: str) -> str:
-    """Waits some seconds for a write to that file and returns what was written."""
-    end = time.monotonic() + 20
+    """Lets some seconds pass until there is a write to that file, and returns what was written."""
     text = ""
-    while not text and time.monotonic() < end:
+
+    def is_written() -> bool:
+        nonlocal text
         text = proc.written(name)
-        time.sleep(0.01)
+        return bool(text)
+
+    CLOCK.run_until(is_written)
     return text
 
 
@@ -42,15 +45,16 @@ def test_a_change_is_undone_if_output_fails(proc: FakeProc, where: str) -> None:
     failing in both ways when the command ended at the first failed line."""
     with open("/dev/full" if where == "/dev/full" else "/dev/null", "wb") as full:
         process = subprocess.Popen([str(TOOL), "--proc", str(proc.folder), "disable", "8", "--for", "700ms"],
-                                   stdout=full if where == "/dev/full" else subprocess.PIPE, stderr=subprocess.PIPE)
+                                   stdout=full if where == "/dev/full" else subprocess.PIPE, stderr=subprocess.PIPE,
+                                   text=True, env={**os.environ, **CLOCK.environment()})
         with process:
             if process.stdout:
                 process.stdout.close()
             assert wait_for_write(proc, "disable_channel") == "8"
             proc.show(snapshot({0: [Tsg(3, 2_048_000, (Channel(8, 0),))]}))
             assert wait_for_write(proc, "enable_channel") == "8"
-            assert process.wait(timeout=20) == 1
-            assert process.stderr and b"standard output: " in process.stderr.read()
+            assert CLOCK.wait(process) == 1
+            assert process.stderr and "standard output: " in process.stderr.read()
 
 
 # -- undo of own changes only
@@ -71,8 +75,10 @@ class Driver:
         for shot in self._shots:
             with self._path.open("wb") as file:  # waits for a reader
                 self.read += 1
+                # another pipe for the next reader, so that one reader does not meet two writers
+                self._path.unlink()
+                os.mkfifo(self._path)
                 file.write(shot)
-            time.sleep(0.05)  # so that one reader does not meet two writers
 
 
 def run_with_undo(proc: FakeProc, *words: str) -> "subprocess.CompletedProcess[str]":
@@ -222,12 +228,12 @@ def test_only_disabled_channels_of_a_tsg_are_undone(proc: FakeProc) -> None:
     before = (*TWO, Channel(11), Channel(12))
     proc.show(snapshot({0: [Tsg(3, 2_048_000, before), Tsg(4, 2_048_000, (Channel(10),))]}))
     with subprocess.Popen([str(TOOL), "--proc", str(proc.folder), "disable", "--tsg", "3", "--for", "1500ms"],
-                          stdout=subprocess.DEVNULL) as process:
+                          stdout=subprocess.DEVNULL, text=True, env={**os.environ, **CLOCK.environment()}) as process:
         assert wait_for_write(proc, "disable_channel").startswith("8")
         after = (Channel(8, 0), Channel(9, 0), Channel(12))
         proc.show(snapshot({0: [Tsg(3, 2_048_000, after), Tsg(4, 2_048_000, (Channel(10, 0),))]}))
         assert wait_for_write(proc, "enable_channel") == "8"
-        assert process.wait(timeout=20) == 0
+        assert CLOCK.wait(process) == 0
     assert proc.written("enable_channel") == ""
 
 

@@ -5,13 +5,14 @@ every one of them has come to a wait, so that what happens, and when, does not d
 import ctypes
 import enum
 import mmap
+import os
 import struct
 import subprocess
 import tempfile
 import time
 import typing
 
-from support.program import ROOT
+from support.program import ROOT, TOOL
 
 LIBRARY = ROOT / "build/bin/fake_clock.so"
 PLACE, PLACES = 64, 1024  # struct Waiter, and the one of the page's head
@@ -109,3 +110,8 @@ def run_by_clock(words: "typing.Sequence[object]", env: "dict[str, str]", second
         out.seek(0)
         err.seek(0)
         return subprocess.CompletedProcess(process.args, process.returncode, out.read(), err.read())
+
+
+def gpulens_by_clock(*words: str, env: "dict[str, str]") -> "subprocess.CompletedProcess[str]":
+    """As gpulens() of support/program.py, by that clock."""
+    return run_by_clock([TOOL, *words], {**os.environ, "LC_ALL": "C.UTF-8", **CLOCK.environment(**env)})
