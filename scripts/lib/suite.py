@@ -91,6 +91,7 @@ class Job:  # pylint: disable=too-many-instance-attributes
                 self.cases.append(Case(name_command(case, path), "failed", reason[0] if reason else ""))
             elif skipped is not None or case.get("status") in ("notrun", "disabled"):
                 reason = (skipped.get("message") or "") if skipped is not None else "disabled"
+                reason = (reason.strip().splitlines() or [""])[-1]  # GoogleTest puts its place before it
                 self.cases.append(Case(name_command(case, path), "skipped", reason.removeprefix("Skipped: ")))
             else:
                 self.passed += 1
