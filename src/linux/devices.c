@@ -18,6 +18,11 @@ static LIST_HEAD(devices_list);
 /* Protects the list: attaching, numbering, detaching. */
 DEFINE_MUTEX(lens_devices_lock);
 static const struct lens_devices_listener *devices_listener;
+/*
+ * Not freezable: a GPU may be removed while the machine sleeps, which wakes only after that.
+ * Unbound: work of a GPU whose registers are slow holds up no other work of a processor.
+ */
+static struct workqueue_struct *devices_wq;
 
 /* -- attaching and detaching -- */
 
@@ -92,9 +97,16 @@ static struct list_head *devices_find_place(int *index)
 	return &devices_list;
 }
 
-void lens_devices_init(const struct lens_devices_listener *listener)
+int lens_devices_init(const struct lens_devices_listener *listener)
 {
 	devices_listener = listener;
+	devices_wq = alloc_workqueue("gpulens", WQ_UNBOUND, 0);
+	return devices_wq ? 0 : -ENOMEM;
+}
+
+void lens_devices_exit(void)
+{
+	destroy_workqueue(devices_wq);
 }
 
 static const char *devices_explain_error(int err)
@@ -142,6 +154,7 @@ static struct lens_dev *devices_alloc_gpu(const struct lens_bus *bus, struct dev
 	lens_holds_init(dev);
 	lens_orders_init(dev);
 	dev->bus = bus;
+	dev->wq = devices_wq;
 	dev->device = get_device(device);
 	if (dev_is_pci(device))
 		dev->pdev = to_pci_dev(device);

@@ -48,11 +48,11 @@ static bool holds_is_due(const struct lens_hold *hold)
 	return !hold->owner || time_after_eq(jiffies, hold->until);
 }
 
-/* Not after lens_holds_stop(). Freezable: while the machine suspends, every GPU appears asleep. */
-static void holds_run_soon(struct lens_holds *holds)
+/* Not after lens_holds_stop(). */
+static void holds_run_soon(struct lens_dev *dev)
 {
-	if (!holds->closed)
-		mod_delayed_work(system_freezable_wq, &holds->work, 0);
+	if (!dev->holds.closed)
+		mod_delayed_work(dev->wq, &dev->holds.work, 0);
 }
 
 /* -- beginning -- */
@@ -90,8 +90,7 @@ static int holds_enter(struct lens_dev *dev, struct lens_hold *fresh, bool enabl
 		holds->n++;
 		fresh = NULL;
 		/* Earlier if it is due for another one already. */
-		queue_delayed_work(system_freezable_wq, &holds->work,
-				   msecs_to_jiffies(LENS_HOLD_MS));
+		queue_delayed_work(dev->wq, &holds->work, msecs_to_jiffies(LENS_HOLD_MS));
 	}
 	spin_unlock(&holds->lock);
 	kfree(fresh);
@@ -99,15 +98,16 @@ static int holds_enter(struct lens_dev *dev, struct lens_hold *fresh, bool enabl
 }
 
 /* Disabling failed: it may have reached the GPU all the same. */
-static void holds_give_up(struct lens_holds *holds, const struct lens_ref *channel)
+static void holds_give_up(struct lens_dev *dev, const struct lens_ref *channel)
 {
+	struct lens_holds *holds = &dev->holds;
 	struct lens_hold *hold;
 
 	spin_lock(&holds->lock);
 	hold = holds_find(holds, channel->runlist, channel->id);
 	if (hold)
 		hold->owner = NULL;
-	holds_run_soon(holds);
+	holds_run_soon(dev);
 	spin_unlock(&holds->lock);
 }
 
@@ -134,7 +134,7 @@ int lens_hold_begin(struct lens_dev *dev, const void *owner, const struct lens_r
 		return err;
 	err = lens_channel_enable(&dev->gpu, &channel, false, runlist);
 	if (err)
-		holds_give_up(&dev->holds, &channel);
+		holds_give_up(dev, &channel);
 	return err;
 }
 
@@ -249,7 +249,7 @@ static void holds_run(struct work_struct *work)
 	/* A GPU that does not answer is left to others for as long as the attempts took. */
 	delay = holds_get_delay(holds, jiffies - began);
 	if (delay)
-		queue_delayed_work(system_freezable_wq, &holds->work, delay);
+		queue_delayed_work(dev->wq, &holds->work, delay);
 }
 
 void lens_holds_end_owner(struct lens_dev *dev, const void *owner)
@@ -266,7 +266,7 @@ void lens_holds_end_owner(struct lens_dev *dev, const void *owner)
 		any = true;
 	}
 	if (any)
-		holds_run_soon(holds);
+		holds_run_soon(dev);
 	spin_unlock(&holds->lock);
 }
 
@@ -274,13 +274,17 @@ void lens_holds_end_all(struct lens_dev *dev)
 {
 	struct lens_holds *holds = &dev->holds;
 	struct lens_hold *hold;
+	bool any;
 
 	spin_lock(&holds->lock);
 	holds->closed = true;
 	list_for_each_entry(hold, &holds->list, link)
 		hold->owner = NULL;
+	any = !list_empty(&holds->list);
 	spin_unlock(&holds->lock);
-	mod_delayed_work(system_freezable_wq, &holds->work, 0);
+	if (!any)
+		return;
+	mod_delayed_work(dev->wq, &holds->work, 0);
 	flush_delayed_work(&holds->work);
 }
 

@@ -105,6 +105,7 @@ struct lens_dev {
 	int index;			/* the X of /proc/gpuX */
 	char where[32];			/* PCI address or platform name */
 	const struct lens_bus *bus;
+	struct workqueue_struct *wq;	/* the module's: unbound, and not frozen */
 	struct device *device;		/* a reference is held */
 	struct pci_dev *pdev;		/* the same; NULL on the platform bus */
 	struct proc_dir_entry *dir;
@@ -279,8 +280,9 @@ struct lens_devices_listener {
 	void (*remove)(struct lens_dev *dev);	/* returns when the GPU is used no more */
 };
 
-/* Before the first GPU is attached. */
-void lens_devices_init(const struct lens_devices_listener *listener);
+/* Before the first GPU is attached: 0 or -ENOMEM; and after the last is detached. */
+int lens_devices_init(const struct lens_devices_listener *listener);
+void lens_devices_exit(void);
 extern struct mutex lens_devices_lock;
 /*
  * Attach a device unless it is attached, in place of a removed one of the same name. Under

@@ -19,9 +19,10 @@ static int __init main_init(void)
 
 	if (!err)
 		err = lens_mmio_init();
+	if (!err)
+		err = lens_devices_init(&main_proc_listener);
 	if (err)
 		return err;
-	lens_devices_init(&main_proc_listener);
 	/* First, so that a Tegra's integrated GPU is number 0. */
 	err = lens_platform_init();
 	if (err)
@@ -35,6 +36,7 @@ err_platform:
 	lens_platform_exit();
 err_detach:
 	lens_detach_devices();
+	lens_devices_exit();
 	return err;
 }
 module_init(main_init);
@@ -44,6 +46,7 @@ static void __exit main_exit(void)
 	lens_pci_exit();
 	lens_platform_exit();
 	lens_detach_devices();
+	lens_devices_exit();
 }
 module_exit(main_exit);
 

@@ -44,11 +44,11 @@ static void orders_free(struct lens_dev *dev, struct lens_ordered *o)
 	kfree(o);
 }
 
-/* Not after lens_orders_stop(). Freezable: while the machine suspends, every GPU appears asleep. */
+/* Not after lens_orders_stop(). */
 static void orders_run_soon(struct lens_orders *orders)
 {
 	if (!orders->closed)
-		mod_delayed_work(system_freezable_wq, &orders->work, 0);
+		mod_delayed_work(container_of(orders, struct lens_dev, orders)->wq, &orders->work, 0);
 }
 
 /* -- beginning; within a control request -- */
@@ -281,7 +281,7 @@ static void orders_run(struct work_struct *work)
 	}
 	delay = orders_get_delay(orders);
 	if (delay)
-		queue_delayed_work(system_freezable_wq, &orders->work, delay);
+		queue_delayed_work(dev->wq, &orders->work, delay);
 }
 
 /* owner NULL: of all. */
@@ -310,6 +310,7 @@ void lens_orders_end_owner(struct lens_dev *dev, const void *owner)
 void lens_orders_end_all(struct lens_dev *dev, bool last)
 {
 	struct lens_orders *orders = &dev->orders;
+	bool any;
 
 	/*
 	 * A request that has mapped memory has it on the list when it ends. A later one maps none:
@@ -319,9 +320,12 @@ void lens_orders_end_all(struct lens_dev *dev, bool last)
 	spin_lock(&orders->lock);
 	orders->closed |= last;
 	orders_disown_all(orders, NULL);
+	any = !list_empty(&orders->list);
 	spin_unlock(&orders->lock);
 	mutex_unlock(&dev->control_lock);
-	mod_delayed_work(system_freezable_wq, &orders->work, 0);
+	if (!any)
+		return;
+	mod_delayed_work(dev->wq, &orders->work, 0);
 	flush_delayed_work(&orders->work);
 }
 
