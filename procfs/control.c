@@ -78,7 +78,6 @@ const struct lens_file_type lens_control_files[] = {
 	  .act_with = lens_tsg_set_timeslice },
 	{ .name = "preempt_runlist", .access = LENS_ACCESS_CONTROL, .act = control_preempt },
 	{ .name = "resubmit_runlist", .access = LENS_ACCESS_CONTROL, .act = control_resubmit },
-	{ .name = "order_runlist", .access = LENS_ACCESS_CONTROL, .ops = &lens_order_ops },
 	{ .name = "wfi_preempt_channel", .access = LENS_ACCESS_CONTROL, .act = control_set_wfi },
 	{ .name = "cta_preempt_channel", .access = LENS_ACCESS_CONTROL, .act = control_set_cta },
 	{ .name = "cil_preempt_channel", .access = LENS_ACCESS_CONTROL, .act = control_set_cilp },

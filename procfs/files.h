@@ -78,7 +78,6 @@ int lens_proc_add_gpu(struct lens_dev *dev);
 void lens_proc_remove_gpu(struct lens_dev *dev);
 
 extern const struct proc_ops lens_samples_ops;
-extern const struct proc_ops lens_order_ops;
 /* Files of each GPU, once. */
 extern const struct lens_file_type lens_single_files[];
 extern const u32 lens_single_file_count;

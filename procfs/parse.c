@@ -133,35 +133,6 @@ int lens_parse_sampling(const char *text, size_t len, struct lens_sampling *s)
 	return 0;
 }
 
-int lens_parse_order(const char *text, size_t len, struct lens_order *order)
-{
-	const char *end;
-	bool beyond;
-	u32 tsg;
-	int err;
-
-	if (!parse_strip_newline(text, &len, LENS_ORDER_TEXT_MAX))
-		return -EINVAL;
-	end = text + len;
-	err = parse_next_number(&text, end, &order->runlist);
-	if (err == -EINVAL)
-		return err;
-	beyond = err;
-	order->n = 0;
-	while (text < end) {
-		text++;
-		err = parse_next_number(&text, end, &tsg);
-		if (err == -EINVAL || order->n == LENS_ORDER_MAX)
-			return -EINVAL;
-		if (err || tsg > 0xffff)
-			beyond = true;
-		order->tsgs[order->n++] = (u16)tsg;
-	}
-	if (!order->n)
-		return -EINVAL;
-	return beyond ? -ERANGE : 0;
-}
-
 int lens_parse_ref(const char *text, size_t len, struct lens_ref *ref)
 {
 	return parse_strip_newline(text, &len, LENS_ID_MAX) ? parse_id(text, len, ref) : -EINVAL;

@@ -32,9 +32,6 @@ int lens_parse_ref(const char *text, size_t len, struct lens_ref *ref);
  * bits, or a period out of bounds. *s is changed on success only.
  */
 int lens_parse_sampling(const char *text, size_t len, struct lens_sampling *s);
-/* RUNLIST TSG [TSG...]: 0 3 5 3. Errors as lens_parse_sampling(): -EINVAL also for no TSG. */
-int lens_parse_order(const char *text, size_t len, struct lens_order *order);
-#define LENS_ORDER_TEXT_MAX	8192	/* length of the longest valid text */
 /* An id, one space and a decimal number. Errors as lens_parse_ref(). */
 int lens_parse_ref_value(const char *text, size_t len, struct lens_ref *ref, u32 *value);
 

@@ -379,15 +379,6 @@ int lens_runlist_resubmit(struct lens_gpu *gpu, u32 id)
 	return err ? err : gpu->chip->host->resubmit(gpu, rl, NULL);
 }
 
-int lens_runlist_submit(struct lens_gpu *gpu, const struct lens_runlist *rl,
-			const struct lens_runlist_regs *expected,
-			const struct lens_runlist_regs *next)
-{
-	if (!gpu->chip->host->submit)
-		return -EOPNOTSUPP;
-	return gpu->chip->host->submit(gpu, rl, expected, next);
-}
-
 /* The instance block of a channel, as the hardware of this generation finds it. */
 static int control_find_inst(struct lens_gpu *gpu, const struct lens_runlist *rl, u32 chid,
 			     u32 *target, u64 *inst)

@@ -55,7 +55,6 @@ struct lens_request {
 	const struct lens_runlist *rl;
 	const struct lens_engine *engine;
 	const struct lens_runlist_regs *expected;	/* replace only this list; NULL: any */
-	const struct lens_runlist_regs *next;	/* submit this list; NULL: the same again */
 	u32 block;			/* BAR0 offset of the registers of src/submit.c */
 	u32 id;				/* of a channel or TSG */
 	bool enable;

@@ -338,8 +338,6 @@ static int pfifo_write_submit(void *request)
 		err = lens_rd32(r->gpu, NV_PFIFO_RUNLIST_BASE, &saved);
 	if (err)
 		return err;
-	if (r->next)
-		regs = *r->next;
 	r->written = true;
 	lens_wr32(r->gpu, NV_PFIFO_RUNLIST_BASE,
 		  DRF_NUM(NV_PFIFO_RUNLIST_BASE_PTR,
@@ -355,20 +353,13 @@ static int pfifo_write_submit(void *request)
 	return back == saved ? 0 : -EIO;
 }
 
-static int pfifo_submit(struct lens_gpu *gpu, const struct lens_runlist *rl,
-			const struct lens_runlist_regs *expected,
-			const struct lens_runlist_regs *next)
-{
-	struct lens_request r = { .gpu = gpu, .rl = rl, .expected = expected, .next = next };
-
-	return lens_run_atomic_and_wait(&r, pfifo_write_submit, NV_PFIFO_ENG_RUNLIST(rl->id),
-				    DRF_NUM(NV_PFIFO_ENG_RUNLIST_PENDING, 1));
-}
-
 static int pfifo_resubmit(struct lens_gpu *gpu, const struct lens_runlist *rl,
 			  const struct lens_runlist_regs *expected)
 {
-	return pfifo_submit(gpu, rl, expected, NULL);
+	struct lens_request r = { .gpu = gpu, .rl = rl, .expected = expected };
+
+	return lens_run_atomic_and_wait(&r, pfifo_write_submit, NV_PFIFO_ENG_RUNLIST(rl->id),
+				    DRF_NUM(NV_PFIFO_ENG_RUNLIST_PENDING, 1));
 }
 
 /*
@@ -404,7 +395,6 @@ const struct lens_host_ops lens_host_pfifo = {
 	.preempt_others = lens_pfifo_preempt_others,
 	/* RUNLIST_PREEMPT is published from GV100 on only. */
 	.resubmit = pfifo_resubmit,
-	.submit = pfifo_submit,
 	.decode_entry = lens_entry_decode_8,
 	.decode_channel = lens_pccsr_decode_channel,
 	.get_engine_regs = lens_pfifo_get_engine_regs,
@@ -421,7 +411,6 @@ const struct lens_host_ops lens_host_pfifo_gv100 = {
 	.preempt_others = lens_pfifo_preempt_others,
 	.preempt_runlist = lens_pfifo_preempt_runlist,
 	.resubmit = pfifo_resubmit,
-	.submit = pfifo_submit,
 	.decode_entry = lens_entry_decode_16,
 	.decode_channel = lens_pccsr_decode_channel,
 	.get_engine_regs = lens_pfifo_get_engine_regs,

@@ -99,8 +99,6 @@ struct lens_cwd_layout {
  * @preempt_runlist:	see lens_runlist_preempt(); NULL: this generation has no such request
  * @resubmit:		submit the runlist again, see lens_runlist_resubmit(). expected: only if
  *			the registers are these, else -EBUSY; NULL: in any case
- * @submit:		submit another list, see lens_runlist_submit(); NULL: cannot be done without
- *			a risk to the driver's next list
  * @get_engine_regs:	BAR0 offsets of the registers that decode_engine takes, as
  *			lens_engine_get_regs(): how many, 0 when the engine has none. No access.
  * @decode_entry:	decode a runlist entry of lens_chip.entry_words words
@@ -126,9 +124,6 @@ struct lens_host_ops {
 	int (*preempt_runlist)(struct lens_gpu *gpu, const struct lens_runlist *rl);
 	int (*resubmit)(struct lens_gpu *gpu, const struct lens_runlist *rl,
 			const struct lens_runlist_regs *expected);
-	int (*submit)(struct lens_gpu *gpu, const struct lens_runlist *rl,
-		      const struct lens_runlist_regs *expected,
-		      const struct lens_runlist_regs *next);
 
 	u32 (*get_engine_regs)(const struct lens_engine *e, u32 reg[2]);
 

@@ -173,26 +173,6 @@ int lens_runlist_resubmit(struct lens_gpu *gpu, u32 id);
 int lens_runlist_find(struct lens_gpu *gpu, u32 id, const struct lens_runlist **rl);
 
 /**
- * lens_runlist_submit() - submit another list of entries, and wait until it is committed
- * @gpu:	GPU with its topology
- * @rl:		runlist of it
- * @expected:	the list to replace
- * @next:	base, target and length of the list to submit
- *
- * Up to Volta only: registers of Host that nobody writes show which list was submitted, and what a
- * driver has written but not submitted is restored (src/host_pfifo.c). From Turing on, BASE shows
- * what was written last, so that neither can be had (src/submit.c).
- *
- * Return: 0; -EOPNOTSUPP, Turing ..; -ENOENT, no list was submitted; -EBUSY, the list is not
- * @expected, or is not committed yet: nothing was written; errors of a request; -ETIMEDOUT also
- * where the GPU did not commit the list within a second; -EIO also where RUNLIST_BASE could not be
- * restored.
- */
-int lens_runlist_submit(struct lens_gpu *gpu, const struct lens_runlist *rl,
-			const struct lens_runlist_regs *expected,
-			const struct lens_runlist_regs *next);
-
-/**
  * lens_channel_set_preemption() - set how the context of a channel is preempted
  * @gpu:	GPU with its topology
  * @ref:	channel

@@ -12,7 +12,6 @@
 extern "C" {
 #endif
 
-#define LENS_ORDER_MAX 1024	/* TSGs in an order; as often as they stand there */
 
 /**
  * struct lens_runlist_regs - a runlist as it was submitted last
@@ -430,39 +429,6 @@ typedef int (*lens_walk_fn)(struct lens_gpu *gpu, const struct lens_runlist *rl,
  */
 int lens_runlist_walk(struct lens_gpu *gpu, const struct lens_runlist *rl, lens_walk_fn fn,
 		      void *arg);
-
-/* -- order.c -- */
-
-/**
- * struct lens_order - in which order the TSGs of a runlist are to be scheduled
- * @runlist:	its id
- * @n:		number of @tsgs
- * @tsgs:	their ids; one that stands here more than once is scheduled as often
- */
-struct lens_order {
-	u32 runlist;
-	u32 n;
-	u16 tsgs[LENS_ORDER_MAX];
-};
-
-/**
- * lens_order_arrange() - copy the entries of a runlist's TSGs in another order
- * @gpu:	GPU with its topology
- * @snap:	the runlist, collected and not torn
- * @order:	order of its TSGs; each stands there once at least
- * @to:		room for @cap entries of the chip's words
- * @cap:	as said
- * @n:		set to the number of entries; after -ENOSPC, of all that are needed
- *
- * Each TSG is copied whole, its header and its channels, as the list has it; of one that the list
- * has more than once, the first. Pure.
- *
- * Return: 0; -ENOENT, the list has no such TSG; -EINVAL, @order lacks a TSG of the list;
- * -EOPNOTSUPP, the list has a channel outside of any TSG; -EIO, fewer channels follow a header
- * than it announces; -ENOSPC, @cap.
- */
-int lens_order_arrange(const struct lens_gpu *gpu, const struct lens_runlist_snap *snap,
-		       const struct lens_order *order, u32 *to, u32 cap, u32 *n);
 
 #ifdef __cplusplus
 }

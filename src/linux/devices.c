@@ -69,7 +69,6 @@ static void devices_unmap_gpu(struct lens_dev *dev)
 {
 	WRITE_ONCE(dev->gone, 1);
 	lens_holds_stop(dev);
-	lens_orders_stop(dev);
 	lens_samplers_stop(dev);
 	mutex_lock(&dev->lock);
 	if (dev->bar0)
@@ -152,7 +151,6 @@ static struct lens_dev *devices_alloc_gpu(const struct lens_bus *bus, struct dev
 	mutex_init(&dev->lock);
 	lens_samplers_init(dev);
 	lens_holds_init(dev);
-	lens_orders_init(dev);
 	dev->bus = bus;
 	dev->wq = devices_wq;
 	dev->device = get_device(device);
@@ -239,26 +237,13 @@ void lens_unmap_device(struct device *device)
 	mutex_unlock(&lens_devices_lock);
 }
 
-void lens_release_device(struct device *device)
-{
-	struct lens_dev *dev;
-
-	mutex_lock(&lens_devices_lock);
-	dev = devices_find_gpu(dev_name(device));
-	if (dev && dev->device == device && !dev->gone)
-		lens_orders_end_all(dev, false);
-	mutex_unlock(&lens_devices_lock);
-}
-
 void lens_detach_devices(void)
 {
 	struct lens_dev *dev, *next;
 
 	mutex_lock(&lens_devices_lock);
-	list_for_each_entry(dev, &devices_list, link) {
+	list_for_each_entry(dev, &devices_list, link)
 		lens_holds_end_all(dev);
-		lens_orders_end_all(dev, true);
-	}
 	list_for_each_entry(dev, &devices_list, link)
 		WRITE_ONCE(dev->gone, 1);
 	list_for_each_entry_safe(dev, next, &devices_list, link)

@@ -83,16 +83,6 @@ struct lens_holds {
 	struct delayed_work work;
 };
 
-/* Runlists in an order that open files ask for (orders.c). */
-struct lens_orders {
-	spinlock_t lock;		/* protects the list and who owns what is in it */
-	struct list_head list;
-	u32 n;
-	bool closed;			/* no order may begin any more */
-	u32 round;			/* of attempts to end those that have no owner */
-	struct delayed_work work;
-};
-
 /* What PRAMIN returns for 64-bit reads. */
 enum lens_rd64 {
 	LENS_RD64_UNKNOWN,
@@ -114,7 +104,6 @@ struct lens_dev {
 
 	struct lens_samplers samplers;
 	struct lens_holds holds;
-	struct lens_orders orders;
 	u8 gone;			/* removed: no more accesses; set without the lock */
 	struct mutex control_lock;	/* see lens_dev_begin_control() */
 	struct mutex lock;		/* protects everything below */
@@ -189,28 +178,6 @@ void lens_holds_end_owner(struct lens_dev *dev, const void *owner);
 void lens_holds_end_all(struct lens_dev *dev);
 /* No access for a hold after this. Holds that are left are dropped; they stay disabled. */
 void lens_holds_stop(struct lens_dev *dev);
-
-/* -- orders.c -- */
-/* Lists of a GPU that are in memory of the module at a time; each is of 64 KiB. */
-#define LENS_ORDERS_MAX 64
-
-void lens_orders_init(struct lens_dev *dev);
-/*
- * Submit the runlist of snap, collected within this control request, with its TSGs in this order,
- * until owner, an open file, is closed or asks for another. 0; -EBUSY: another file has ordered
- * it, the list is being replaced, or the device's lock is held; -ENOENT also: no list was
- * submitted; -ENOSPC: LENS_ORDERS_MAX, or too many entries; -ENXIO: no driver that lets the GPU
- * read system memory is bound, or its translation is unknown; -ENODEV; -ENOMEM; errors of
- * lens_order_arrange() and lens_runlist_submit().
- */
-int lens_order_begin(struct lens_dev *dev, const void *owner, const struct lens_runlist_snap *snap,
-		     const struct lens_order *order);
-/* owner is closed: the driver's lists are submitted again soon, in a worker. */
-void lens_orders_end_owner(struct lens_dev *dev, const void *owner);
-/* Before the driver is unbound or, last, the module unloaded: end all, and wait for that. */
-void lens_orders_end_all(struct lens_dev *dev, bool last);
-/* No access for an order after this. Memory that the GPU may still read is not freed. */
-void lens_orders_stop(struct lens_dev *dev);
 
 /* -- permission.c -- */
 /* Who may open a file of /proc/gpuX. */
@@ -292,8 +259,6 @@ extern struct mutex lens_devices_lock;
 int lens_attach_device(const struct lens_bus *bus, struct device *device, bool quiet);
 /* The device is being removed: no more accesses, its files return ENODEV. Takes the lock. */
 void lens_unmap_device(struct device *device);
-/* Its driver is being unbound: nothing of the module is mapped for it any more. Takes the lock. */
-void lens_release_device(struct device *device);
 void lens_detach_devices(void);
 
 /* -- sampler.c -- */
@@ -354,14 +319,5 @@ bool lens_sysmem_is_pinned(const struct lens_pin *pin, u64 addr, u64 bytes);
 int lens_sysmem_read_pinned(const struct lens_pin *pin, u64 addr, void *dst, u32 bytes);
 int lens_sysmem_store_pinned(const struct lens_pin *pin, u64 addr, u32 val);
 void lens_sysmem_unpin(struct lens_pin *pin);
-/* Flags for pages that the GPU can address. */
-gfp_t lens_sysmem_get_zone(const struct lens_dev *dev);
-/*
- * Let the GPU read whole pages of the kernel at *bus, below 1 TiB, which lens_sysmem_copy() reads
- * as well. 0; -EBUSY: the device's lock is held; -ENXIO: no driver is bound, the device is not on
- * PCI or may not access memory, or its translation is unknown; -EIO: no such address.
- */
-int lens_sysmem_map(struct lens_dev *dev, void *pages, size_t bytes, dma_addr_t *bus);
-void lens_sysmem_unmap(struct lens_dev *dev, dma_addr_t bus, size_t bytes);
 
 #endif /* _LENS_LINUX_H_ */

@@ -242,9 +242,6 @@ static int pci_handle_bus_event(struct notifier_block *nb, unsigned long action,
 		if (pci_is_assigned(&pdev->dev))
 			lens_unmap_device(&pdev->dev);
 		break;
-	case BUS_NOTIFY_UNBIND_DRIVER:
-		lens_release_device(&pdev->dev);
-		break;
 	case BUS_NOTIFY_ADD_DEVICE:
 	case BUS_NOTIFY_BOUND_DRIVER:
 	case BUS_NOTIFY_UNBOUND_DRIVER:

@@ -5,21 +5,16 @@
  */
 #include <linux/delay.h>
 #include <linux/dma-direct.h>
-#include <linux/dma-mapping.h>
 #include <linux/dma-map-ops.h>
 #include <linux/iommu.h>
 #include <linux/memory_hotplug.h>
 #include <linux/mm.h>
-#include <linux/pci.h>
 #include <linux/uaccess.h>
 #include <linux/vmalloc.h>
 #include <xen/xen.h>
 
 #include "compat/compat.h"
 #include "lens.h"
-
-/* Addresses of runlists up to Volta: PTR 27:0 of NV_PFIFO_RUNLIST_BASE, in pages of 4 KiB. */
-#define SYSMEM_GPU_BITS	40
 
 /*
  * Does not wait for the lock: its holder may be waiting until this GPU's files are removed. It is
@@ -233,61 +228,4 @@ int lens_sysmem_store32(struct lens_dev *dev, u64 addr, u32 val)
 	err = lens_sysmem_store_pinned(&pin, addr, val);
 	lens_sysmem_unpin(&pin);
 	return err;
-}
-
-/* -- memory that the GPU reads -- */
-
-gfp_t lens_sysmem_get_zone(const struct lens_dev *dev)
-{
-	return GFP_KERNEL | (dma_get_mask(dev->device) <= DMA_BIT_MASK(32) ? GFP_DMA32 : 0);
-}
-
-/* A driver sets this bit when it lets its device access memory. */
-static bool sysmem_is_master(struct pci_dev *pdev)
-{
-	u16 command;
-
-	return pdev && !pci_read_config_word(pdev, PCI_COMMAND, &command) && command != 0xffff &&
-	       command & PCI_COMMAND_MASTER;
-}
-
-/* Device lock held. */
-static int sysmem_map_locked(struct lens_dev *dev, void *pages, size_t bytes, dma_addr_t *bus)
-{
-	phys_addr_t phys = 0;
-	int err;
-
-	if (!sysmem_kernel_translates(dev->device) || !sysmem_is_master(dev->pdev))
-		return -ENXIO;
-	*bus = dma_map_single(dev->device, pages, bytes, DMA_TO_DEVICE);
-	if (dma_mapping_error(dev->device, *bus)) {
-		*bus = 0;
-		return -EIO;
-	}
-	err = sysmem_translate(dev->device, *bus, &phys);
-	/* A bounce buffer would be another page; PTR of RUNLIST_BASE has 28 bits of pages. */
-	if (!err && (phys != virt_to_phys(pages) || offset_in_page(*bus) ||
-		     (*bus + bytes - 1) >> SYSMEM_GPU_BITS))
-		err = -EIO;
-	if (err) {
-		lens_sysmem_unmap(dev, *bus, bytes);
-		*bus = 0;
-	}
-	return err;
-}
-
-int lens_sysmem_map(struct lens_dev *dev, void *pages, size_t bytes, dma_addr_t *bus)
-{
-	int err = sysmem_lock_driver(dev->device);
-
-	if (err)
-		return err;
-	err = sysmem_map_locked(dev, pages, bytes, bus);
-	device_unlock(dev->device);
-	return err;
-}
-
-void lens_sysmem_unmap(struct lens_dev *dev, dma_addr_t bus, size_t bytes)
-{
-	dma_unmap_single(dev->device, bus, bytes, DMA_TO_DEVICE);
 }

@@ -154,7 +154,7 @@ LEVELS = ({**TASK, "level": "high", "slice_us": 500}, {"name": "b", "tsg": "0:5"
 
 def test_a_dry_run_of_an_interleaved_policy(tmp_path: pathlib.Path) -> None:
     """The order by linux-nvgpu's rule: high, then each low one with high before it. TSG 9, of no task, is low; TSG 5 of
-    runlist 1 is left alone. Nothing is written."""
+    runlist 1 is left alone. Nothing is written. Seen failing with the level low as default and as high."""
     folder = tmp_path / "proc"
     folder.mkdir()
     FakeProc(folder).show(snapshot({
@@ -163,39 +163,25 @@ def test_a_dry_run_of_an_interleaved_policy(tmp_path: pathlib.Path) -> None:
     policy = make_policy("interleaved", *LEVELS)
     status, out, err = run_policy(folder, policy, "--dry-run")
     assert (status, err) == (0, "")
-    assert out.splitlines() == [
-        "policy interleaved on GPU 0",
-        f"runlist 0 (GR0): would write 0 3 5 3 9 to {folder}/gpu0/order_runlist, until this command ends",
-        f"  would write 3 500 to {folder}/gpu0/tsg_timeslice, for this list"]
+    assert out.splitlines() == ["policy interleaved on GPU 0", "runlist 0 (GR0): TSGs 3 5 3 9",
+                                "  TSG 3 with a time slice of 500 us"]
     document = json.loads(run_policy(folder, policy, "--dry-run", "--json")[1])
     jsonschema.validate(document, {**SCHEMA, "$ref": "#/$defs/interleaved"})
     assert document["runlists"] == [{"runlist": 0, "order": [3, 5, 3, 9], "slices_us": {"3": 500}}]
 
 
-def test_an_interleaved_policy_is_refused_where_the_module_has_no_orders(tmp_path: pathlib.Path) -> None:
-    """From Turing on; of channels in no TSG; of more TSGs than the module takes; and without the file."""
+@pytest.mark.parametrize("chip", ["GP106", "AD102"])
+def test_an_interleaved_policy_is_not_carried_out(tmp_path: pathlib.Path, chip: str) -> None:
+    """On any GPU: the module submits no list of its own. The message names what can be used. Seen failing where a dry
+    run is refused as well, and where neither is."""
     folder = tmp_path / "proc"
     folder.mkdir()
-    fake = FakeProc(folder)
-
-    def show(tsgs: "list[Tsg]", chip: str = "GP106") -> "tuple[int, str, str]":
-        fake.show(snapshot({0: tsgs}, chip))
-        return run_policy(folder, make_policy("interleaved", {**TASK, "tsg": "0:3", "level": "high"}), "--dry-run")
-
-    tsg = Tsg(3, 2_048_000, (Channel(8),))
-    assert show([tsg], "AD102") == (
-        4, "", "gpulens: the policy interleaved needs order_runlist, which the module does not have on AD102: it "
-        "orders runlists up to Volta (docs/proc.md)\n")
-    assert show([tsg, Tsg(None, 0, (Channel(9),))]) == (
-        4, "", "gpulens: runlist 0 has channels in no TSG, which order_runlist does not order\n")
-    many = [tsg, *(Tsg(10 + i, 1_024_000, (Channel(100 + i),)) for i in range(600))]
-    assert show(many) == (
-        2, "", "gpulens: FILE: runlist 0 would have 1200 TSGs, each counted as often as it is listed; the module takes "
-        "1024\n")
-    fake.show(snapshot({0: [tsg]}))
-    status, out, err = run_policy(folder, make_policy("interleaved", TASK))
-    assert (status, out) == (4, "")
-    assert err.startswith(f"gpulens: no right to schedule: {folder}/gpu0/order_runlist: ENOENT")
+    FakeProc(folder).show(snapshot({0: [Tsg(3, 2_048_000, (Channel(8),))]}, chip))
+    policy = make_policy("interleaved", {**TASK, "tsg": "0:3", "level": "high"})
+    assert run_policy(folder, policy) == (
+        4, "", "gpulens: the policy interleaved is shown only (--dry-run, or gpulens simulate): the module submits no "
+        "list of its own; use fixed-priority, edf or share\n")
+    assert run_policy(folder, policy, "--dry-run")[0] == 0
 
 
 def test_interleaved_is_neither_simulated_nor_for_the_driver(proc: pathlib.Path) -> None:

@@ -14,7 +14,7 @@ if [ "$(cat $parameters/unsafe_world_readable)" = Y ]; then runlists=444; fi
 
 for gpu in $gpus; do
 	name=${gpu#/proc/}
-	for file in disable_channel enable_channel hold_channel preempt_tsg switch_to_tsg preempt_runlist resubmit_runlist order_runlist \
+	for file in disable_channel enable_channel hold_channel preempt_tsg switch_to_tsg preempt_runlist resubmit_runlist \
 		wfi_preempt_channel cta_preempt_channel cil_preempt_channel tsg_timeslice; do
 		same "$name $file has mode 200" 200 "$(stat -c %a "$gpu/$file")"
 		if (echo nonsense >"$gpu/$file") 2>/dev/null; then

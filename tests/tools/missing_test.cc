@@ -250,7 +250,7 @@ TEST(Missing, FilesThatImagesLackHaveAReason)
 {
 	for (const char *name :
 	     {"snapshot", "stats", "samples", "disable_channel", "enable_channel", "hold_channel", "preempt_tsg",
-	      "switch_to_tsg", "tsg_timeslice", "preempt_runlist", "resubmit_runlist", "order_runlist",
+	      "switch_to_tsg", "tsg_timeslice", "preempt_runlist", "resubmit_runlist",
 	      "wfi_preempt_channel", "cta_preempt_channel", "cil_preempt_channel"}) {
 		EXPECT_TRUE(tool::is_proc_file(name)) << name;
 		tool::ProcText out = decode_file(parse_valid(image_by_hand()), name);

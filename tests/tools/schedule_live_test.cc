@@ -126,23 +126,31 @@ public:
 		return -lens_channel_enable(gpu_.gpu.get(), &ref, false, &runlist);
 	}
 
-	// As order_runlist of the module, of runlist 0. Returns 0 or a negative errno.
+	// Submits a list with the TSGs of runlist 0 in this order, as a driver would up to Volta. Returns 0 or a negative errno.
 	int order_tsgs(const std::vector<u32> &tsgs)
 	{
 		constexpr u64 AT = 0x70000000;
-		auto order = std::make_unique<lens_order>();
-		std::vector<u32> words(1024);
-		u32 n = 0;
+		u32 size = gpu_.gpu->chip->entry_words, n = 0;
 
 		gpu_.give_system_memory();
 		test::Snap list(gpu_, 0);
-		order->n = static_cast<u32>(tsgs.size());
-		std::copy(tsgs.begin(), tsgs.end(), order->tsgs);
-		int err = lens_order_arrange(gpu_.gpu.get(), &list.snap, order.get(), words.data(), 256, &n);
-		for (u32 i = 0; !err && i < n * gpu_.gpu->chip->entry_words; i++)
-			err = gpu_.io()->ops->store32(gpu_.io(), LENS_SYS, AT + u64{i} * 4, words[i]);
-		lens_runlist_regs next = {AT, 2, static_cast<u16>(n), false};
-		return err ? err : lens_runlist_submit(gpu_.gpu.get(), list.snap.rl, &list.snap.regs, &next);
+		for (u32 id : tsgs) {
+			u32 tsg = 0;
+			for (u32 i = 0; i < list.snap.n; i++) {
+				const u32 *words = list.snap.entries + size_t{i} * size;
+				lens_entry e{};
+				gpu_.gpu->chip->host->decode_entry(words, &e);
+				tsg = e.is_tsg ? e.id : tsg;
+				for (u32 w = 0; tsg == id && w < size; w++)
+					if (int err = gpu_.io()->ops->store32(gpu_.io(), LENS_SYS, AT + u64{n * size + w} * 4,
+									      words[w]))
+						return err;
+				n += tsg == id;
+			}
+		}
+		gpu_.io()->ops->wr32(gpu_.io(), 0x2270, 2U << 28 | static_cast<u32>(AT >> 12));
+		gpu_.io()->ops->wr32(gpu_.io(), 0x2274, n);
+		return 0;
 	}
 
 	u64 now() override { return gpu_.emu->now(); }

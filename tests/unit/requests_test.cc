@@ -370,29 +370,6 @@ TEST(Requests, OnlyTheExpectedListIsSubmittedAgain)
 	}
 }
 
-// Another list is submitted, and BASE is restored as for the same one. From Turing on it cannot be had.
-TEST(Requests, AnotherListIsSubmittedInPlaceOfTheExpectedOne)
-{
-	const lens_runlist_regs good = {0x1000000, 0, 0x1000, false}, next = {0x77aa000, 2, 0x42, false};
-	for (const lens_chip *chip : {&lens_chip_gk10x, &lens_chip_gp10x, &lens_chip_gv10x}) {
-		for (bool same : {true, false}) {
-			Fake f(*chip);
-			f.regs[0x22a8] = 0x1000;
-			f.regs[0x22ac] = same ? 0x1000 : 0x1001;
-			f.regs[0x2270] = 0x10054321;
-			EXPECT_EQ(lens_runlist_submit(f.gpu.get(), &runlist5, &good, &next), same ? 0 : -EBUSY);
-			EXPECT_EQ(f.writes,
-				  same ? (Writes{{0x2270, 0x200077aa}, {0x2274, 0x00500042}, {0x2270, 0x10054321}})
-				       : Writes{});
-		}
-	}
-	for (const lens_chip *chip : {&lens_chip_tu10x, &lens_chip_ga100, &lens_chip_gh100}) {
-		Fake f(*chip);
-		EXPECT_EQ(lens_runlist_submit(f.gpu.get(), &runlist5, &good, &next), -EOPNOTSUPP);
-		EXPECT_TRUE(f.writes.empty());
-	}
-}
-
 TEST(Requests, BaseThatIsNotRestoredIsAnError)
 {
 	Fake f(lens_chip_gp10x);

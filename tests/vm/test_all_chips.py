@@ -200,8 +200,8 @@ def test_control_of_a_chip_without_a_runlist_is_not_supported(
     emu.cmd({"cmd": "reset-counts"})
     for name in ("disable_channel", "enable_channel", "hold_channel", "preempt_tsg", "switch_to_tsg", "preempt_runlist",
                  "resubmit_runlist", "wfi_preempt_channel", "cta_preempt_channel", "cil_preempt_channel",
-                 "tsg_timeslice", "order_runlist"):
-        text = "'0 1000'" if name in ("tsg_timeslice", "order_runlist") else "0"
+                 "tsg_timeslice"):
+        text = "'0 1000'" if name == "tsg_timeslice" else "0"
         assert every.run(f"tryop write /proc/gpu{index}/{name} {text}")[1].split() == ["write", "EOPNOTSUPP"], name
     assert sum(emu.cmd({"cmd": "counts"})["writes"].values()) == 0
 

@@ -12,8 +12,7 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
-from lib.guest import SLOW, Guest
-from support.vm.cards import wait_until
+from lib.guest import Guest
 from support.vm.driven import (ABSENT, FROM_PASCAL, Card, check_enabled, check_none_shown, check_shown, count_work,
                                list_unmodelled, load_nouveau, make_guest, read_log, unload_nouveau)
 
@@ -126,32 +125,3 @@ def test_a_channel_that_was_disabled_and_enabled_does_its_work(watched: Guest) -
     unload_nouveau(watched)
     for card in CARDS:
         assert count_work(watched, card)["faults"] == 0
-
-
-def test_a_list_of_nouveau_in_another_order(watched: Guest) -> None:
-    """nouveau's TSG stands on its runlist twice, from memory that the module mapped for the GPU; the order ends before
-    nouveau is unloaded, by the module's trace event, and nouveau finds nothing wrong. From Turing on the order is
-    refused. Seen failing without BUS_NOTIFY_UNBIND_DRIVER: there was no event."""
-    ordered = [card for card in CARDS if card.profile not in ("tu102", "ga102")]
-    for card in CARDS:
-        answer = watched.run(f"tryop write /proc/gpu{card.index}/order_runlist '0 0 0'")[1].strip()
-        assert answer == ("OK 5" if card in ordered else "write EOPNOTSUPP")
-    for card in ordered:
-        wait_until(lambda card=card: list_tsgs(watched, card) == [0], "nouveau's list is not back", 5 * SLOW)
-        watched.check(f"setsid sh -c 'exec 3>/proc/gpu{card.index}/order_runlist; echo 0 0 0 >&3; sleep 1000' "
-                      ">/dev/null 2>&1 </dev/null &")
-        wait_until(lambda card=card: list_tsgs(watched, card) == [0, 0], "nothing is ordered", 5 * SLOW)
-    tracing = "/sys/kernel/tracing"
-    watched.check(f"mount -t tracefs none {tracing} 2>/dev/null; echo 1 >{tracing}/events/gpulens/control/enable")
-    unload_nouveau(watched)
-    assert watched.read(f"{tracing}/trace").count("action=end_order") == len(ordered)
-    watched.check(f"echo 0 >{tracing}/events/gpulens/control/enable; echo >{tracing}/trace")
-    for card in CARDS:
-        assert list_tsgs(watched, card) == [] and count_work(watched, card)["faults"] == 0
-    watched.check("killall sleep")
-
-
-def list_tsgs(guest: Guest, card: Card) -> "list[int]":
-    """The TSGs of runlist 0, by the emulator."""
-    runlists = guest.emu[card.index].cmd({"cmd": "state"})["runlists"]
-    return next([tsg["id"] for tsg in runlist["tsgs"]] for runlist in runlists if runlist["id"] == 0)

@@ -180,8 +180,6 @@ def test_root_controls_and_sees_addresses(either: Card) -> None:
     for name in CONTROL:
         tried = sweep_files(either.guest, f"-w /proc/gpu{either.index}/{name}", f"-3 -k -t {text_for(either, name)}")
         works = either.chip.preempts_runlists or name != "preempt_runlist"
-        # without a driver; test_order.py has one
-        works = works and name != "order_runlist"
         assert (tried.lines["write", "write", "passed", "OK"] == 1) == works
         assert "EPERM" not in tried.results("write")
     set_scene(either)

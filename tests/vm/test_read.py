@@ -372,7 +372,7 @@ def test_modes_of_the_files(card: Card) -> None:
     observe = {name for name in modes if re.match(r"runlist\d", name)} | {"bars", "snapshot", "image"}
     assert {"disable_channel", "enable_channel", "hold_channel", "preempt_tsg", "switch_to_tsg", "preempt_runlist",
             "resubmit_runlist", "wfi_preempt_channel", "cta_preempt_channel", "cil_preempt_channel",
-            "tsg_timeslice", "order_runlist"} == control
+            "tsg_timeslice"} == control
     assert {modes[name] for name in control} == {"200"}
     assert {modes[name] for name in observe} == {"400"}
     assert modes["samples"] == "600"

@@ -101,10 +101,10 @@ def test_proc_prints_from_an_image_what_the_files_contain(card: Card, tmp_path: 
 
 
 def is_text_of_state(name: str) -> bool:
-    """Whether a file shows the GPU's state as text. The others: 12 control files, image, snapshot, topology, stats,
+    """Whether a file shows the GPU's state as text. The others: 11 control files, image, snapshot, topology, stats,
     samples."""
     return name not in ("image", "snapshot", "topology", "stats", "samples", "tsg_timeslice") and not name.endswith(
-        ("_channel", "_tsg", "preempt_runlist", "resubmit_runlist", "order_runlist"))
+        ("_channel", "_tsg", "preempt_runlist", "resubmit_runlist"))
 
 
 def test_all_gpus_are_shown_in_one_call(machine: Guest) -> None:

@@ -15,8 +15,7 @@ from support.vm.chips import chips_for
 
 CHIPS = chips_for("pair")
 CONTROL = ("disable_channel", "enable_channel", "hold_channel", "preempt_tsg", "switch_to_tsg", "preempt_runlist",
-           "resubmit_runlist", "wfi_preempt_channel", "cta_preempt_channel", "cil_preempt_channel", "tsg_timeslice",
-           "order_runlist")
+           "resubmit_runlist", "wfi_preempt_channel", "cta_preempt_channel", "cil_preempt_channel", "tsg_timeslice")
 OBSERVE = ("runlist0", "bars", "snapshot")  # and each other runlist: TSGs, channels, contexts, addresses
 SUID = "/tmp/suid"  # the sweep as a setuid program
 
@@ -25,8 +24,6 @@ def text_for(card: Card, name: str) -> str:
     """A text that root can write there, quoted for a shell."""
     if name == "tsg_timeslice":
         return f"'{card.chip.ref(3)} 1000'"
-    if name == "order_runlist":
-        return "'0 3 5 9'"
     return "0" if name.endswith("_runlist") else card.chip.ref(16 if name.endswith("_channel") else 3)
 
 

@@ -79,7 +79,6 @@ const UnsupportedFile UNSUPPORTED[] = {
 	{"tsg_timeslice", WRITES},
 	{"preempt_runlist", WRITES},
 	{"resubmit_runlist", WRITES},
-	{"order_runlist", WRITES},
 	{"wfi_preempt_channel", WRITES},
 	{"cta_preempt_channel", WRITES},
 	{"cil_preempt_channel", WRITES},

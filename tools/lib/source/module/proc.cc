@@ -116,16 +116,11 @@ std::string explain_remedy(int err, const std::string &path, bool writing)
 		return writing ? "the module was loaded with control=0, or needs GPU memory and has vram=off"
 			       : "the module was loaded with vram=off";
 	case ENODATA: return explain_how_to_resume(device_of(path));
-	case ENXIO:
-		if (path.ends_with("/order_runlist"))
-			return "a driver has to be bound that lets the GPU read memory (bus mastering)";
-		return explain_memory_decoding(device_of(path));
+	case ENXIO: return explain_memory_decoding(device_of(path));
 	case EINVAL: return "if ids count per runlist, write RUNLIST:ID";
 	case ENODEV: return "lspci -d 10de: lists the GPUs";
 	case EBUSY: return "try again";
 	case EOPNOTSUPP:
-		if (path.ends_with("/order_runlist"))
-			return "the module orders runlists up to Volta, of TSGs only (docs/proc.md)";
 		return path.ends_with("/samples") && has_driver()
 			       ? "NVIDIA's driver may report it: gpulens --source rm ..."
 			       : "";
