@@ -105,9 +105,10 @@ static ssize_t files_read(struct file *file, char __user *buf, size_t count, lof
 	bool observe;
 	ssize_t ret;
 
+	lens_file_enter(f);
 	ret = mutex_lock_interruptible(&r->lock);
 	if (ret)
-		return ret;
+		goto leave;
 	ret = lens_check_reader(f->type->access, file, &observe);
 	if (ret || *pos == 0 || !r->collected || (r->observe && !observe)) {
 		if (!ret)
@@ -125,6 +126,8 @@ static ssize_t files_read(struct file *file, char __user *buf, size_t count, lof
 	ret = simple_read_from_buffer(buf, count, pos, r->text.buf, r->text.len);
 out:
 	mutex_unlock(&r->lock);
+leave:
+	lens_file_leave(f);
 	return ret;
 }
 
@@ -140,6 +143,8 @@ static const struct proc_ops files_read_ops = {
 static int files_parse_request(const struct lens_file_type *type, const char *text, size_t len,
 			       struct lens_ref *ref, u32 *value)
 {
+	if (type->act_for)
+		return lens_parse_hold(text, len, ref, value);
 	return type->act_with ? lens_parse_ref_value(text, len, ref, value) :
 				lens_parse_ref(text, len, ref);
 }
@@ -155,7 +160,7 @@ static int files_run_request(struct lens_file *f, const void *owner, const struc
 	if (!lens_gpu_has_host(gpu))
 		return -EOPNOTSUPP;
 	if (type->act_for)
-		return type->act_for(f->dev, owner, ref, runlist);
+		return type->act_for(f->dev, owner, ref, value, runlist);
 	if (type->act_with)
 		return type->act_with(gpu, ref, value, runlist);
 	err = type->act(gpu, ref, runlist);
@@ -173,6 +178,7 @@ static ssize_t files_write(struct file *file, const char __user *buf, size_t cou
 	bool parsed = false;
 	u32 value = 0;
 
+	lens_file_enter(f);
 	err = lens_may_control(file);
 	if (err)
 		goto out;
@@ -185,6 +191,10 @@ static ssize_t files_write(struct file *file, const char __user *buf, size_t cou
 	err = files_parse_request(f->type, text, count, &ref, &value);
 	if (err)
 		goto out;
+	if (ref.runlist == LENS_ALL) {
+		err = lens_holds_renew(f->dev, file, value);
+		goto out;
+	}
 	parsed = true;
 	runlist = ref.runlist;
 	err = lens_dev_begin_control(f->dev);
@@ -197,6 +207,7 @@ static ssize_t files_write(struct file *file, const char __user *buf, size_t cou
 out:
 	lens_trace_control(f->dev, f->type->name, runlist, parsed ? (s64)ref.id : -1, err);
 	lens_stats_count_call(f, err);
+	lens_file_leave(f);
 	return err ? err : count;
 }
 
@@ -328,4 +339,20 @@ void lens_proc_remove_gpu(struct lens_dev *dev)
 	kvfree(dev->files);
 	dev->files = NULL;
 	dev->n_files = 0;
+}
+
+void lens_proc_report_users(struct lens_dev *dev)
+{
+	const struct lens_file *f;
+	char name[32];
+	u32 i;
+
+	for (i = 0; i < dev->n_files; i++) {
+		f = &dev->files[i];
+		if (!atomic_read(&f->inside))
+			continue;
+		snprintf(name, sizeof(name), f->type->name, f->arg);
+		pr_warn("/proc/gpu%d/%s: waiting for process %d, which reads or writes it\n",
+			dev->index, name, READ_ONCE(f->caller));
+	}
 }

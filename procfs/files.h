@@ -17,6 +17,8 @@ struct lens_file {
 	u32 arg;
 	/* Numbers of reads or writes, and of those that failed. Atomic: counted without a lock. */
 	atomic64_t calls, failed;
+	atomic_t inside;	/* calls in progress, for lens_proc_report_users() */
+	pid_t caller;		/* of the last of them */
 };
 
 struct lens_file_type {
@@ -33,7 +35,7 @@ struct lens_file_type {
 	int (*act)(struct lens_gpu *gpu, const struct lens_ref *ref, int *runlist);
 	int (*act_with)(struct lens_gpu *gpu, const struct lens_ref *ref, u32 value, int *runlist);
 	/* The same for an open file, whose close undoes the requests. */
-	int (*act_for)(struct lens_dev *dev, const void *owner, const struct lens_ref *ref,
+	int (*act_for)(struct lens_dev *dev, const void *owner, const struct lens_ref *ref, u32 ms,
 		       int *runlist);
 	bool sets_channel;	/* act sets the state of a channel: a hold of it ends */
 };
@@ -41,6 +43,17 @@ struct lens_file_type {
 static inline bool lens_file_is_control(const struct lens_file_type *type)
 {
 	return type->access == LENS_ACCESS_CONTROL;
+}
+
+static inline void lens_file_enter(struct lens_file *f)
+{
+	atomic_inc(&f->inside);
+	WRITE_ONCE(f->caller, task_pid_nr(current));
+}
+
+static inline void lens_file_leave(struct lens_file *f)
+{
+	atomic_dec(&f->inside);
 }
 
 /* -- collect.c -- */
@@ -76,6 +89,8 @@ int lens_show_image(const struct lens_file *f, bool observe, struct lens_text *t
 /* Make and remove /proc/gpuX. -EBUSY: another module has that name. */
 int lens_proc_add_gpu(struct lens_dev *dev);
 void lens_proc_remove_gpu(struct lens_dev *dev);
+/* Log which processes are inside of a file, for whom lens_proc_remove_gpu() waits. */
+void lens_proc_report_users(struct lens_dev *dev);
 
 extern const struct proc_ops lens_samples_ops;
 /* Files of each GPU, once. */

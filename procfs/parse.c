@@ -152,3 +152,23 @@ int lens_parse_ref_value(const char *text, size_t len, struct lens_ref *ref, u32
 	err2 = parse_digits(text + space + 1, len - space - 1, 10, value);
 	return err == -EINVAL || !err2 ? err : err2;
 }
+
+int lens_parse_hold(const char *text, size_t len, struct lens_ref *ref, u32 *ms)
+{
+	struct lens_ref all = { .runlist = LENS_ALL };
+	size_t space;
+	int err, err2;
+
+	if (!parse_strip_newline(text, &len, LENS_ID_MAX))
+		return -EINVAL;
+	space = parse_find_space(text, len);
+	*ms = 0;
+	if (space == len)
+		return parse_id(text, len, ref);
+	*ref = all;
+	err = space == 1 && text[0] == '*' ? 0 : parse_id(text, space, ref);
+	err2 = parse_digits(text + space + 1, len - space - 1, 10, ms);
+	if (!err2 && (!*ms || *ms > LENS_HOLD_MS_MAX))
+		err2 = -ERANGE;
+	return err == -EINVAL || !err2 ? err : err2;
+}

@@ -191,7 +191,7 @@ static int samples_wait_once(struct samples_stream *st)
 	return err;
 }
 
-static ssize_t samples_read(struct file *file, char __user *buf, size_t count, loff_t *pos)
+static ssize_t samples_wait_and_take(struct file *file, char __user *buf, size_t count)
 {
 	struct lens_file *f = pde_data(file_inode(file));
 	struct samples_stream *st = file->private_data;
@@ -222,6 +222,17 @@ static ssize_t samples_read(struct file *file, char __user *buf, size_t count, l
 		if (ret)
 			return ret;
 	}
+}
+
+static ssize_t samples_read(struct file *file, char __user *buf, size_t count, loff_t *pos)
+{
+	struct lens_file *f = pde_data(file_inode(file));
+	ssize_t ret;
+
+	lens_file_enter(f);
+	ret = samples_wait_and_take(file, buf, count);
+	lens_file_leave(f);
+	return ret;
 }
 
 static __poll_t samples_poll(struct file *file, poll_table *wait)

@@ -17,6 +17,7 @@ struct control_find {
 	u32 id;
 	bool tsg;
 	bool found;
+	u32 index;		/* of the entry on its runlist */
 	struct lens_entry entry;
 };
 
@@ -25,8 +26,10 @@ static int control_match_entry(struct lens_gpu *gpu, const struct lens_runlist *
 {
 	struct control_find *f = arg;
 
-	if (e->is_tsg != f->tsg || e->id != f->id)
+	if (e->is_tsg != f->tsg || e->id != f->id) {
+		f->index++;
 		return 0;
+	}
 	f->found = true;
 	f->entry = *e;
 	return 1;
@@ -39,6 +42,7 @@ static int control_find_on_runlist(struct lens_gpu *gpu, const struct lens_runli
 	int err;
 
 	f->found = false;
+	f->index = 0;
 	err = lens_runlist_walk(gpu, rl, control_match_entry, f);
 	return err < 0 ? err : 0;
 }
@@ -214,25 +218,6 @@ int lens_channel_enable(struct lens_gpu *gpu, const struct lens_ref *ref, bool e
 	return err ? err : gpu->chip->host->enable_channel(gpu, rl, ref->id, enable);
 }
 
-int lens_channel_is_enabled(struct lens_gpu *gpu, const struct lens_ref *ref, bool *enabled,
-			    int *runlist)
-{
-	const struct lens_runlist *rl = NULL;
-	struct lens_channel_state s;
-	u32 w[2];
-	int err;
-
-	err = control_resolve_channel(gpu, ref, &rl);
-	control_report_runlist(gpu, rl, runlist);
-	if (!err)
-		err = gpu->chip->host->read_channel(gpu, rl, ref->id, w);
-	if (err)
-		return err;
-	gpu->chip->host->decode_channel(w, &s);
-	*enabled = s.enable;
-	return s.pccsr && !s.enable && !s.bound ? -ENOENT : 0;
-}
-
 int lens_tsg_preempt(struct lens_gpu *gpu, const struct lens_ref *ref, int *runlist)
 {
 	const struct lens_runlist *rl = NULL;
@@ -379,49 +364,116 @@ int lens_runlist_resubmit(struct lens_gpu *gpu, u32 id)
 	return err ? err : gpu->chip->host->resubmit(gpu, rl, NULL);
 }
 
-/* The instance block of a channel, as the hardware of this generation finds it. */
-static int control_find_inst(struct lens_gpu *gpu, const struct lens_runlist *rl, u32 chid,
-			     u32 *target, u64 *inst)
+/* -- channels and their instance blocks -- */
+
+/* Set the instance block of a channel, as the hardware of this generation finds it. */
+static int control_find_inst(struct lens_gpu *gpu, struct lens_channel *c, bool *enabled)
 {
-	struct control_find f = { .id = chid };
+	struct control_find f = { .id = c->id };
 	struct lens_channel_state s;
 	u32 w[2];
 	int err;
 
-	err = gpu->chip->host->read_channel(gpu, rl, chid, w);
+	err = gpu->chip->host->read_channel(gpu, c->rl, c->id, w);
 	if (err)
 		return err;
 	gpu->chip->host->decode_channel(w, &s);
+	*enabled = s.enable;
 	if (s.pccsr) {
-		*target = s.inst_target;
-		*inst = s.inst;
+		c->inst_target = s.inst_target;
+		c->inst = s.inst;
 		return s.bound ? 0 : -ENOENT;
 	}
 	/* From Ampere on, the runlist entry alone has it. */
-	err = control_find_on_runlist(gpu, rl, &f);
+	err = control_find_on_runlist(gpu, c->rl, &f);
 	if (err)
 		return err;
-	*target = f.entry.inst_target;
-	*inst = f.entry.inst;
+	c->inst_target = f.entry.inst_target;
+	c->inst = f.entry.inst;
 	return f.found ? 0 : -ENOENT;
+}
+
+int lens_channel_find(struct lens_gpu *gpu, const struct lens_ref *ref, struct lens_channel *c,
+		      bool *enabled, int *runlist)
+{
+	int err;
+
+	*c = (struct lens_channel){ .id = ref->id };
+	err = control_resolve_channel(gpu, ref, &c->rl);
+	control_report_runlist(gpu, c->rl, runlist);
+	return err ? err : control_find_inst(gpu, c, enabled);
+}
+
+/* A channel's entry on its runlist. */
+struct control_entry {
+	struct lens_gpu *gpu;
+	const struct lens_channel *channel;
+	struct lens_runlist_regs regs;	/* of the list */
+	enum lens_aperture ap;
+	u64 at;
+	bool enable;
+};
+
+/* Check again immediately before the write, as control_rewrite_entry(). */
+static int control_enable_entry(void *arg)
+{
+	struct control_entry *s = arg;
+	const struct lens_channel *c = s->channel;
+	const struct lens_host_ops *host = s->gpu->chip->host;
+	struct lens_runlist_regs now;
+	struct lens_entry e;
+	union {
+		u64 copy[2];
+		u32 words[4];
+	} entry;
+	int err;
+
+	err = lens_copy_memory(s->gpu, s->ap, s->at, entry.copy, s->gpu->chip->entry_words / 2);
+	if (!err)
+		err = lens_runlist_read_regs(s->gpu, c->rl, &now);
+	if (err)
+		return err;
+	host->decode_entry(entry.words, &e);
+	if (e.is_tsg || e.id != c->id || !lens_regs_are_equal(&s->regs, &now))
+		return -EBUSY;
+	if (e.inst != c->inst || e.inst_target != c->inst_target)
+		return -ESTALE;
+	return host->enable_channel(s->gpu, c->rl, c->id, s->enable);
+}
+
+int lens_channel_enable_same(struct lens_gpu *gpu, const struct lens_channel *c, bool enable)
+{
+	struct control_entry s = { .gpu = gpu, .channel = c, .enable = enable };
+	struct control_find f = { .id = c->id };
+	int err;
+
+	if (gpu->chip->host->enable_same)
+		return gpu->chip->host->enable_same(gpu, c, enable);
+	err = lens_runlist_read_regs(gpu, c->rl, &s.regs);
+	if (!err)
+		err = control_find_on_runlist(gpu, c->rl, &f);
+	if (!err && !f.found)
+		err = -ENOENT;
+	if (!err)
+		err = lens_decode_target(s.regs.target, &s.ap);
+	if (err)
+		return err;
+	s.at = s.regs.base + (u64)f.index * gpu->chip->entry_words * 4;
+	return lens_run_exclusive_at(gpu, s.ap, s.at, control_enable_entry, &s);
 }
 
 int lens_channel_set_preemption(struct lens_gpu *gpu, const struct lens_ref *ref,
 				enum lens_preemption mode, int *runlist)
 {
-	const struct lens_runlist *rl = NULL;
+	struct lens_channel c;
 	enum lens_aperture ap;
-	u32 target = 0;
-	u64 inst = 0;
+	bool enabled;
 	int err;
 
 	if (gpu->chip->ctxsw == LENS_CTXSW_UNPUBLISHED)
 		return -EOPNOTSUPP;
-	err = control_resolve_channel(gpu, ref, &rl);
-	control_report_runlist(gpu, rl, runlist);
+	err = lens_channel_find(gpu, ref, &c, &enabled, runlist);
 	if (!err)
-		err = control_find_inst(gpu, rl, ref->id, &target, &inst);
-	if (!err)
-		err = lens_decode_inst_target(gpu, target, &ap);
-	return err ? err : lens_context_set_preemption(gpu, ap, inst, mode);
+		err = lens_decode_inst_target(gpu, c.inst_target, &ap);
+	return err ? err : lens_context_set_preemption(gpu, ap, c.inst, mode);
 }

@@ -57,6 +57,7 @@ struct lens_request {
 	const struct lens_runlist_regs *expected;	/* replace only this list; NULL: any */
 	u32 block;			/* BAR0 offset of the registers of src/submit.c */
 	u32 id;				/* of a channel or TSG */
+	const struct lens_channel *same;	/* only if it is this channel; NULL: any */
 	bool enable;
 	bool written;			/* by fn: the request was written */
 	int preempted;			/* TSG whose preemption was requested, or LENS_NONE */
@@ -124,6 +125,7 @@ int lens_pccsr_read_channel(struct lens_gpu *gpu, const struct lens_runlist *rl,
 			    u32 w[2]);
 int lens_pccsr_enable_channel(struct lens_gpu *gpu, const struct lens_runlist *rl, u32 chid,
 			      bool enable);
+int lens_pccsr_enable_same(struct lens_gpu *gpu, const struct lens_channel *c, bool enable);
 void lens_pccsr_decode_channel(const u32 w[2], struct lens_channel_state *s);
 u32 lens_pfifo_get_engine_regs(const struct lens_engine *e, u32 reg[2]);
 void lens_pfifo_decode_engine(const u32 w[2], struct lens_engine_status *s);

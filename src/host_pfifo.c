@@ -109,6 +109,15 @@ int lens_pccsr_read_channel(struct lens_gpu *gpu, const struct lens_runlist *rl,
 	return err ? err : lens_rd32(gpu, NV_PCCSR_CHANNEL(chid), &w[1]);
 }
 
+static bool pccsr_is_same(const struct lens_channel *c, u32 inst)
+{
+	struct lens_channel_state s;
+	u32 w[2] = { inst, 0 };
+
+	lens_pccsr_decode_channel(w, &s);
+	return s.inst == c->inst && s.inst_target == c->inst_target;
+}
+
 static int pccsr_write_enable(void *request)
 {
 	struct lens_request *r = request;
@@ -118,14 +127,16 @@ static int pccsr_write_enable(void *request)
 	err = lens_rd32(r->gpu, NV_PCCSR_CHANNEL(r->id), &v);
 	if (err)
 		return err;
-	if (!v) {
-		/* Disabled and idle, or no channel: only one with an instance block exists. */
+	/* Disabled and idle, or no channel: only one with an instance block exists. */
+	if (!v || r->same) {
 		err = lens_rd32_address(r->gpu, NV_PCCSR_CHANNEL_INST(r->id), PCCSR_INST_RESERVED,
 					&inst);
 		if (err)
 			return err;
 		if (!DRF_VAL(NV_PCCSR_CHANNEL_INST_BIND, inst))
 			return -ENOENT;
+		if (r->same && !pccsr_is_same(r->same, inst))
+			return -ESTALE;
 	}
 	v &= ~(DRF_NUM(NV_PCCSR_CHANNEL_PBDMA_FAULTED, 1) |
 	       DRF_NUM(NV_PCCSR_CHANNEL_ENG_FAULTED, 1));
@@ -143,6 +154,15 @@ int lens_pccsr_enable_channel(struct lens_gpu *gpu, const struct lens_runlist *r
 			      bool enable)
 {
 	struct lens_request r = { .gpu = gpu, .rl = rl, .id = chid, .enable = enable };
+
+	return lens_run_atomic(&r, pccsr_write_enable);
+}
+
+int lens_pccsr_enable_same(struct lens_gpu *gpu, const struct lens_channel *c, bool enable)
+{
+	struct lens_request r = {
+		.gpu = gpu, .rl = c->rl, .id = c->id, .enable = enable, .same = c,
+	};
 
 	return lens_run_atomic(&r, pccsr_write_enable);
 }
@@ -391,6 +411,7 @@ const struct lens_host_ops lens_host_pfifo = {
 	.read_runlist_regs = pfifo_read_runlist_regs,
 	.read_channel = lens_pccsr_read_channel,
 	.enable_channel = lens_pccsr_enable_channel,
+	.enable_same = lens_pccsr_enable_same,
 	.preempt_tsg = lens_pfifo_preempt_tsg,
 	.preempt_others = lens_pfifo_preempt_others,
 	/* RUNLIST_PREEMPT is published from GV100 on only. */
@@ -407,6 +428,7 @@ const struct lens_host_ops lens_host_pfifo_gv100 = {
 	.read_runlist_regs = pfifo_read_runlist_regs,
 	.read_channel = lens_pccsr_read_channel,
 	.enable_channel = lens_pccsr_enable_channel,
+	.enable_same = lens_pccsr_enable_same,
 	.preempt_tsg = lens_pfifo_preempt_tsg,
 	.preempt_others = lens_pfifo_preempt_others,
 	.preempt_runlist = lens_pfifo_preempt_runlist,

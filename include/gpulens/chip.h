@@ -15,6 +15,7 @@
 extern "C" {
 #endif
 
+struct lens_channel;
 struct lens_gpu;
 struct lens_runlist;
 struct lens_runlist_regs;
@@ -94,6 +95,8 @@ struct lens_cwd_layout {
  * @read_runlist_regs:	base, length and pending bit of a runlist as last submitted
  * @read_channel:	raw words of a channel's state: w[0], and w[1] on PCCSR chips
  * @enable_channel:	enable or disable a channel and read it back, see lens_channel_enable()
+ * @enable_same:	see lens_channel_enable_same(); NULL: only runlist entries have
+ *			instance blocks
  * @preempt_tsg:	preempt a TSG and wait for it, see lens_tsg_preempt()
  * @preempt_others:	preempt every TSG but one on the runlist's engines, see lens_tsg_switch_to()
  * @preempt_runlist:	see lens_runlist_preempt(); NULL: this generation has no such request
@@ -119,6 +122,7 @@ struct lens_host_ops {
 			    u32 w[2]);
 	int (*enable_channel)(struct lens_gpu *gpu, const struct lens_runlist *rl, u32 chid,
 			      bool enable);
+	int (*enable_same)(struct lens_gpu *gpu, const struct lens_channel *c, bool enable);
 	int (*preempt_tsg)(struct lens_gpu *gpu, const struct lens_runlist *rl, u32 tsgid);
 	int (*preempt_others)(struct lens_gpu *gpu, const struct lens_runlist *rl, u32 tsgid);
 	int (*preempt_runlist)(struct lens_gpu *gpu, const struct lens_runlist *rl);

@@ -55,6 +55,20 @@ struct lens_ref {
 };
 
 /**
+ * struct lens_channel - a channel by its instance block, since drivers use ids again
+ * @rl:		its runlist; any, where ids are of the whole GPU
+ * @id:		channel id
+ * @inst_target:	memory of the instance block, as in the register or the runlist's entry
+ * @inst:	its address
+ */
+struct lens_channel {
+	const struct lens_runlist *rl;
+	u32 id;
+	u32 inst_target;
+	u64 inst;
+};
+
+/**
  * enum lens_preemption - how the context of a channel is preempted
  * @LENS_PREEMPT_WFI:	graphics and compute wait for idle
  * @LENS_PREEMPT_CTA:	compute at the end of CTAs; graphics stays as it is
@@ -80,17 +94,35 @@ int lens_channel_enable(struct lens_gpu *gpu, const struct lens_ref *ref, bool e
 			int *runlist);
 
 /**
- * lens_channel_is_enabled() - read whether a channel is enabled
+ * lens_channel_find() - find a channel, and what tells it from a later one of the same id
  * @gpu:	GPU with its topology
  * @ref:	channel
+ * @c:		filled
  * @enabled:	set
  * @runlist:	set, see above
  *
- * Return: 0; errors of resolving; -ENOENT, it is disabled and no instance block is bound to it (up
- * to Turing); -EIO, its state is unreadable; -ENODEV.
+ * Ampere .. reads the runlist, also for RUNLIST:ID.
+ *
+ * Return: 0; errors of resolving; -ENOENT, no instance block is bound to it (up to Turing), or it
+ * is not on the runlist (Ampere ..); -EIO, its state is unreadable; -ENODEV; Ampere .. also errors
+ * of lens_runlist_walk().
  */
-int lens_channel_is_enabled(struct lens_gpu *gpu, const struct lens_ref *ref, bool *enabled,
-			    int *runlist);
+int lens_channel_find(struct lens_gpu *gpu, const struct lens_ref *ref, struct lens_channel *c,
+		      bool *enabled, int *runlist);
+
+/**
+ * lens_channel_enable_same() - enable or disable a channel if it is still the one that was found
+ * @gpu:	GPU with its topology
+ * @c:		channel, by lens_channel_find()
+ * @enable:	enable it, else disable
+ *
+ * Compares and writes in one stop of the machine.
+ *
+ * Return: as lens_channel_enable(); -ESTALE, the id has another instance block now: nothing was
+ * written; Ampere .. also -ENOENT, it is on the runlist no more; -EBUSY, the list is being
+ * replaced; errors of lens_runlist_walk() and of exclusive_at() of struct lens_io_ops.
+ */
+int lens_channel_enable_same(struct lens_gpu *gpu, const struct lens_channel *c, bool enable);
 
 /**
  * lens_tsg_preempt() - preempt a TSG and wait for completion

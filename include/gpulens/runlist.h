@@ -12,7 +12,6 @@
 extern "C" {
 #endif
 
-
 /**
  * struct lens_runlist_regs - a runlist as it was submitted last
  * @base:	byte address of its entries

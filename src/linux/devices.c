@@ -1,21 +1,32 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The list of GPUs. A GPU that was removed keeps its number and its files, which return ENODEV,
- * until there is a GPU at the same address again or the module is unloaded.
+ * until there is a GPU at the same address again or the module is unloaded. Removing the files
+ * waits for who is inside of one, which may be for ever: it is done by a worker, without a lock.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/device.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
+#include <linux/suspend.h>
+#include <linux/wait.h>
 
 #include "lens.h"
 
 /* Time limit of attaching, which holds the PCI core's rescan lock: about 400 reads. */
 #define DEVICES_ATTACH_MS 2000
 
+/* Between messages about who keeps the module from being unloaded. */
+#define DEVICES_REPORT_MS 5000
+
 static LIST_HEAD(devices_list);
-/* Protects the list: attaching, numbering, detaching. */
+/* Those whose files are being removed, or were, and whose number is kept. */
+static LIST_HEAD(devices_retired);
+static atomic_t devices_removing;
+static DECLARE_WAIT_QUEUE_HEAD(devices_removed);
+static bool devices_suspended;
+/* Protects the lists: attaching, numbering, detaching. */
 DEFINE_MUTEX(lens_devices_lock);
 static const struct lens_devices_listener *devices_listener;
 /*
@@ -62,11 +73,14 @@ err_unmap:
 }
 
 /*
- * No access to BAR0 after this: uses check dev->gone before each access and hold dev->lock;
- * lens_samplers_stop() waits for samplers.
+ * No access to BAR0 after this. The PCI core's locks may be held, so that each wait is short:
+ *	- holds end in one use of limited time, which ends all others
+ *	- dev->gone ends uses, which hold dev->lock, at their next access
+ *	- a sampler, which is not frozen, stops after the register that it reads
  */
 static void devices_unmap_gpu(struct lens_dev *dev)
 {
+	lens_holds_end_all(dev, LENS_HOLDS_GONE);
 	WRITE_ONCE(dev->gone, 1);
 	lens_holds_stop(dev);
 	lens_samplers_stop(dev);
@@ -77,35 +91,34 @@ static void devices_unmap_gpu(struct lens_dev *dev)
 	mutex_unlock(&dev->lock);
 }
 
-/* The list entry before which an index belongs. A negative *index becomes the lowest free one. */
-static struct list_head *devices_find_place(int *index)
+static bool devices_is_index_used(const struct list_head *list, int index)
+{
+	struct lens_dev *dev;
+
+	list_for_each_entry(dev, list, link)
+		if (dev->index == index)
+			return true;
+	return false;
+}
+
+static int devices_find_free_index(void)
+{
+	int index = 0;
+
+	while (devices_is_index_used(&devices_list, index) ||
+	       devices_is_index_used(&devices_retired, index))
+		index++;
+	return index;
+}
+
+static void devices_add_to_list(struct lens_dev *dev)
 {
 	struct lens_dev *other;
 
-	if (*index < 0) {
-		*index = 0;
-		list_for_each_entry(other, &devices_list, link) {
-			if (other->index != *index)
-				break;
-			(*index)++;
-		}
-	}
 	list_for_each_entry(other, &devices_list, link)
-		if (other->index > *index)
-			return &other->link;
-	return &devices_list;
-}
-
-int lens_devices_init(const struct lens_devices_listener *listener)
-{
-	devices_listener = listener;
-	devices_wq = alloc_workqueue("gpulens", WQ_UNBOUND, 0);
-	return devices_wq ? 0 : -ENOMEM;
-}
-
-void lens_devices_exit(void)
-{
-	destroy_workqueue(devices_wq);
+		if (other->index > dev->index)
+			break;
+	list_add_tail(&dev->link, &other->link);
 }
 
 static const char *devices_explain_error(int err)
@@ -131,14 +144,38 @@ static void devices_free_gpu(struct lens_dev *dev)
 	kvfree(dev);
 }
 
-static void devices_detach_gpu(struct lens_dev *dev)
+static void devices_remove_files(struct work_struct *work)
+{
+	struct lens_dev *dev = container_of(work, struct lens_dev, removal);
+
+	devices_listener->remove(dev);
+	mutex_lock(&lens_devices_lock);
+	dev->files_removed = true;
+	if (dev->replaced) {
+		list_del(&dev->link);
+		devices_free_gpu(dev);
+	}
+	mutex_unlock(&lens_devices_lock);
+	atomic_dec(&devices_removing);
+	wake_up_all(&devices_removed);
+}
+
+static void devices_retire_gpu(struct lens_dev *dev)
 {
 	lockdep_assert_held(&lens_devices_lock);
 	/* First: uses then end at their next access, and readers stop waiting for samples. */
 	devices_unmap_gpu(dev);
-	devices_listener->remove(dev);
-	list_del(&dev->link);
-	devices_free_gpu(dev);
+	list_move_tail(&dev->link, &devices_retired);
+	atomic_inc(&devices_removing);
+	queue_work(devices_wq, &dev->removal);
+}
+
+bool lens_devices_wait_removed(unsigned int ms)
+{
+	if (!atomic_read(&devices_removing))
+		return false;
+	wait_event_timeout(devices_removed, !atomic_read(&devices_removing), msecs_to_jiffies(ms));
+	return true;
 }
 
 static struct lens_dev *devices_alloc_gpu(const struct lens_bus *bus, struct device *device)
@@ -151,6 +188,8 @@ static struct lens_dev *devices_alloc_gpu(const struct lens_bus *bus, struct dev
 	mutex_init(&dev->lock);
 	lens_samplers_init(dev);
 	lens_holds_init(dev);
+	INIT_WORK(&dev->removal, devices_remove_files);
+	dev->suspended = devices_suspended;
 	dev->bus = bus;
 	dev->wq = devices_wq;
 	dev->device = get_device(device);
@@ -169,14 +208,35 @@ static void devices_report_failure(const struct lens_dev *dev, int err)
 		pr_err("%s: cannot be attached: error %d\n", dev->where, err);
 }
 
-static struct lens_dev *devices_find_gpu(const char *where)
+static struct lens_dev *devices_find_gpu(const struct list_head *list, const char *where)
 {
 	struct lens_dev *dev;
 
-	list_for_each_entry(dev, &devices_list, link)
-		if (!strcmp(dev->where, where))
+	list_for_each_entry(dev, list, link)
+		if (!dev->replaced && !strcmp(dev->where, where))
 			return dev;
 	return NULL;
+}
+
+/* The number of the GPU that was at this address, unless somebody is inside of its files. */
+static int devices_take_index(const char *where)
+{
+	struct lens_dev *old = devices_find_gpu(&devices_retired, where);
+	int index;
+
+	if (!old)
+		return devices_find_free_index();
+	if (!old->files_removed) {
+		pr_warn("%s: gets another number, since files of /proc/gpu%d are in use\n", where,
+			old->index);
+		devices_listener->report_users(old);
+		old->replaced = true;
+		return devices_find_free_index();
+	}
+	index = old->index;
+	list_del(&old->link);
+	devices_free_gpu(old);
+	return index;
 }
 
 static bool devices_has_moved(const struct lens_dev *dev)
@@ -184,14 +244,21 @@ static bool devices_has_moved(const struct lens_dev *dev)
 	return dev->pdev && pci_resource_start(dev->pdev, 0) != dev->bar0_start;
 }
 
+/* Its device is attached no more, and its memory is freed. */
+static int devices_give_up(struct lens_dev *dev, int err)
+{
+	devices_unmap_gpu(dev);
+	devices_free_gpu(dev);
+	return err;
+}
+
 int lens_attach_device(const struct lens_bus *bus, struct device *device, bool quiet)
 {
-	struct list_head *before;
 	struct lens_dev *dev, *old;
-	int err, index = -1;
+	int err;
 
 	lockdep_assert_held(&lens_devices_lock);
-	old = devices_find_gpu(dev_name(device));
+	old = devices_find_gpu(&devices_list, dev_name(device));
 	/* Attach again if its driver moved BAR0, as resizing BARs does. */
 	if (old && !old->gone && !devices_has_moved(old))
 		return 0;
@@ -207,18 +274,14 @@ int lens_attach_device(const struct lens_bus *bus, struct device *device, bool q
 	}
 	/* Only now: the files of a removed GPU stay until another GPU replaces it. */
 	if (old) {
-		index = old->index;
-		devices_detach_gpu(old);
+		devices_retire_gpu(old);
+		return devices_give_up(dev, -EINPROGRESS);
 	}
-	before = devices_find_place(&index);
-	dev->index = index;
+	dev->index = devices_take_index(dev->where);
 	err = devices_listener->add(dev);
-	if (err) {
-		devices_unmap_gpu(dev);
-		devices_free_gpu(dev);
-		return err;
-	}
-	list_add_tail(&dev->link, before);
+	if (err)
+		return devices_give_up(dev, err);
+	devices_add_to_list(dev);
 	if (!dev->gpu.known)
 		pr_warn("%s: unknown chip %#x: only its device table is read, as on %s\n",
 			dev->where, dev->gpu.chip_id, dev->gpu.chip->name);
@@ -226,27 +289,131 @@ int lens_attach_device(const struct lens_bus *bus, struct device *device, bool q
 	return 0;
 }
 
-void lens_unmap_device(struct device *device)
+/* -- events -- */
+
+/* Call fn for the GPU of that device, if it is attached. */
+static void devices_call(struct device *device, void (*fn)(struct lens_dev *dev))
 {
 	struct lens_dev *dev;
 
 	mutex_lock(&lens_devices_lock);
-	dev = devices_find_gpu(dev_name(device));
-	if (dev && dev->device == device)
-		devices_unmap_gpu(dev);
+	dev = devices_find_gpu(&devices_list, dev_name(device));
+	if (dev && dev->device == device && !dev->gone)
+		fn(dev);
 	mutex_unlock(&lens_devices_lock);
 }
 
-void lens_detach_devices(void)
+static void devices_begin_unbind(struct lens_dev *dev)
+{
+	lens_holds_end_all(dev, LENS_HOLDS_UNBIND);
+}
+
+static void devices_end_unbind(struct lens_dev *dev)
+{
+	lens_holds_allow(dev, LENS_HOLDS_UNBIND);
+}
+
+void lens_unmap_device(struct device *device)
+{
+	devices_call(device, devices_unmap_gpu);
+}
+
+void lens_release_device(struct device *device)
+{
+	devices_call(device, devices_begin_unbind);
+}
+
+void lens_device_is_free(struct device *device)
+{
+	devices_call(device, devices_end_unbind);
+}
+
+/*
+ * From here on until lens_device_wake(), no access: what is not frozen, the workers of holds and
+ * samplers, would meet a driver that suspends its GPU.
+ */
+static void devices_suspend_gpu(struct lens_dev *dev)
+{
+	lens_holds_end_all(dev, LENS_HOLDS_SUSPEND);
+	WRITE_ONCE(dev->suspended, 1);
+	lens_holds_stop(dev);
+	lens_samplers_drain(dev);
+}
+
+static void devices_resume_gpu(struct lens_dev *dev)
+{
+	WRITE_ONCE(dev->suspended, 0);
+	lens_holds_allow(dev, LENS_HOLDS_SUSPEND);
+}
+
+/* Before tasks are frozen, and after they go on. */
+static int devices_handle_sleep(struct notifier_block *nb, unsigned long event, void *data)
+{
+	bool sleep = event == PM_SUSPEND_PREPARE || event == PM_HIBERNATION_PREPARE ||
+		     event == PM_RESTORE_PREPARE;
+	struct lens_dev *dev;
+
+	mutex_lock(&lens_devices_lock);
+	devices_suspended = sleep;
+	list_for_each_entry(dev, &devices_list, link) {
+		if (sleep)
+			devices_suspend_gpu(dev);
+		else
+			devices_resume_gpu(dev);
+	}
+	mutex_unlock(&lens_devices_lock);
+	return NOTIFY_OK;
+}
+
+static struct notifier_block devices_pm_notifier = {
+	.notifier_call = devices_handle_sleep,
+};
+
+/* -- init and exit -- */
+
+int lens_devices_init(const struct lens_devices_listener *listener)
+{
+	int err;
+
+	devices_listener = listener;
+	devices_wq = alloc_workqueue("gpulens", WQ_UNBOUND, 0);
+	if (!devices_wq)
+		return -ENOMEM;
+	err = register_pm_notifier(&devices_pm_notifier);
+	if (err)
+		destroy_workqueue(devices_wq);
+	return err;
+}
+
+static void devices_report_users(void)
+{
+	struct lens_dev *dev;
+
+	mutex_lock(&lens_devices_lock);
+	list_for_each_entry(dev, &devices_retired, link)
+		if (!dev->files_removed)
+			devices_listener->report_users(dev);
+	mutex_unlock(&lens_devices_lock);
+}
+
+void lens_devices_exit(void)
 {
 	struct lens_dev *dev, *next;
 
+	unregister_pm_notifier(&devices_pm_notifier);
 	mutex_lock(&lens_devices_lock);
 	list_for_each_entry(dev, &devices_list, link)
-		lens_holds_end_all(dev);
+		lens_holds_end_all(dev, LENS_HOLDS_GONE);
 	list_for_each_entry(dev, &devices_list, link)
 		WRITE_ONCE(dev->gone, 1);
 	list_for_each_entry_safe(dev, next, &devices_list, link)
-		devices_detach_gpu(dev);
+		devices_retire_gpu(dev);
 	mutex_unlock(&lens_devices_lock);
+	while (!wait_event_timeout(devices_removed, !atomic_read(&devices_removing),
+				   msecs_to_jiffies(DEVICES_REPORT_MS)))
+		devices_report_users();
+	/* Waits for the end of the work, which has freed those that were replaced. */
+	destroy_workqueue(devices_wq);
+	list_for_each_entry_safe(dev, next, &devices_retired, link)
+		devices_free_gpu(dev);
 }

@@ -1,7 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Channels that are disabled for as long as a file is open, and for LENS_HOLD_MS at most. A worker
- * enables them again, so that it happens however the process ends, and whatever it was doing.
+ * Holds: channels that are disabled while a file is open, for a limited time. Nothing else of the
+ * module ends by itself. A hold ends, with its channel enabled, when
+ *	- a request disables or enables the channel, whose effect stays (lens_hold_drop())
+ *	- the last descriptor of its file is closed (lens_holds_end_owner()), or its time is over
+ *	- the machine is about to sleep, the GPU's driver is being unbound, the GPU is being removed
+ *	  or given to a guest, or the module is being unloaded (lens_holds_end_all())
+ * A worker tries again until the GPU answers. After the driver has gone, nothing is written: what
+ * could not be ended before is dropped, and the log says so. So it is where the id has another
+ * instance block by now, or none: drivers use ids again, and that channel is somebody else's.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -11,35 +18,38 @@
 
 #include "lens.h"
 
-/* Between attempts to end a hold, while the GPU is asleep or does not answer: doubles. */
+/* Between attempts to end holds, while the GPU is asleep or does not answer: doubles. */
 #define HOLDS_RETRY_MS 20U
 #define HOLDS_LAST_RETRY_MS 1000U
+/* Time limit of an attempt: the accesses of LENS_HOLDS_MAX holds, of 5 ms each. */
+#define HOLDS_PASS_MS 2000
 
+/* The list is changed with control_lock and holds->lock held, the rest with holds->lock. */
 struct lens_hold {
 	struct list_head link;
-	const void *owner;	/* NULL: its file was closed */
-	struct lens_ref channel;	/* runlist LENS_NONE: ids count for the whole GPU */
+	const void *owner;	/* the open file; NULL: it is to end */
+	struct lens_channel channel;
+	int runlist;		/* LENS_NONE: ids count for the whole GPU */
 	unsigned long until;	/* jiffies */
-	u32 round;		/* of lens_holds, in which it was tried last */
-	unsigned int retry_ms;	/* after that attempt */
 };
-
-/* These are called with holds->lock held. */
 
 static struct lens_hold *holds_find(struct lens_holds *holds, int runlist, u32 id)
 {
 	struct lens_hold *hold;
 
+	lockdep_assert_held(&holds->lock);
 	list_for_each_entry(hold, &holds->list, link)
-		if (hold->channel.runlist == runlist && hold->channel.id == id)
+		if (hold->runlist == runlist && hold->channel.id == id)
 			return hold;
 	return NULL;
 }
 
-static void holds_remove(struct lens_holds *holds, struct lens_hold *hold)
+static void holds_remove(struct lens_dev *dev, struct lens_hold *hold)
 {
+	lockdep_assert_held(&dev->control_lock);
+	lockdep_assert_held(&dev->holds.lock);
 	list_del(&hold->link);
-	holds->n--;
+	dev->holds.n--;
 	kfree(hold);
 }
 
@@ -48,93 +58,144 @@ static bool holds_is_due(const struct lens_hold *hold)
 	return !hold->owner || time_after_eq(jiffies, hold->until);
 }
 
-/* Not after lens_holds_stop(). */
-static void holds_run_soon(struct lens_dev *dev)
+/* When the next hold is due; 0: there is none. Those that are due already wait for least. */
+static unsigned long holds_get_delay(const struct lens_holds *holds, unsigned long least)
 {
-	if (!dev->holds.closed)
-		mod_delayed_work(dev->wq, &dev->holds.work, 0);
+	unsigned long delay = 0, left;
+	const struct lens_hold *hold;
+
+	lockdep_assert_held(&holds->lock);
+	list_for_each_entry(hold, &holds->list, link) {
+		left = holds_is_due(hold) ? least : hold->until - jiffies;
+		left = max(left, 1UL);
+		delay = delay ? min(delay, left) : left;
+	}
+	return delay;
+}
+
+static void holds_schedule(struct lens_dev *dev)
+{
+	struct lens_holds *holds = &dev->holds;
+	unsigned long delay = holds_get_delay(holds, 0);
+
+	if (delay && !(holds->refused & LENS_HOLDS_GONE))
+		mod_delayed_work(dev->wq, &holds->work, delay);
 }
 
 /* -- beginning -- */
 
+static bool holds_is_same(const struct lens_channel *a, const struct lens_channel *b)
+{
+	return a->inst == b->inst && a->inst_target == b->inst_target;
+}
+
+static void holds_report_drop(const struct lens_dev *dev, const struct lens_hold *hold,
+			      const char *why)
+{
+	pr_warn("gpu%d: channel %u of runlist %d was held and is not enabled: %s\n", dev->index,
+		hold->channel.id, hold->runlist, why);
+}
+
+/* Is a hold of this channel allowed? *old: the one that there is, which goes on. */
+static int holds_check(struct lens_dev *dev, const struct lens_hold *fresh, bool enabled,
+		       struct lens_hold **old)
+{
+	struct lens_holds *holds = &dev->holds;
+	struct lens_hold *hold = holds_find(holds, fresh->runlist, fresh->channel.id);
+
+	if (hold && !holds_is_same(&hold->channel, &fresh->channel)) {
+		holds_report_drop(dev, hold, "it is another channel by now");
+		holds_remove(dev, hold);
+		hold = NULL;
+	}
+	*old = hold;
+	if (holds->refused)
+		return holds->refused & LENS_HOLDS_GONE ? -ENODEV : -EBUSY;
+	if (hold)
+		return hold->owner && hold->owner != fresh->owner ? -EBUSY : 0;
+	if (!enabled)
+		return -EALREADY;
+	return holds->n == LENS_HOLDS_MAX ? -ENOSPC : 0;
+}
+
 /*
- * Enter a hold of this channel before it is disabled, so that it ends whatever happens. Consumes
- * fresh.
+ * Enter a hold before its channel is disabled, so that it ends whatever happens. Consumes fresh.
+ * renewed: a hold of this file that there is ends as fresh does.
  */
-static int holds_enter(struct lens_dev *dev, struct lens_hold *fresh, bool enabled)
+static struct lens_hold *holds_enter(struct lens_dev *dev, struct lens_hold *fresh, bool enabled,
+				     bool renewed)
 {
 	struct lens_holds *holds = &dev->holds;
 	struct lens_hold *hold;
-	int err = 0;
+	int err;
 
 	spin_lock(&holds->lock);
-	hold = holds_find(holds, fresh->channel.runlist, fresh->channel.id);
-	if (hold && !hold->owner && !holds->closed) {
-		/* Its file was closed, and it has yet to end: this file goes on with it. */
-		holds_remove(holds, hold);
-		hold = NULL;
-		enabled = true;
-	}
-	if (holds->closed)
-		err = -ENODEV;
-	else if (hold)
-		err = hold->owner == fresh->owner ? 0 : -EBUSY;
-	else if (!enabled)
-		err = -EALREADY;
-	else if (holds->n == LENS_HOLDS_MAX)
-		err = -ENOSPC;
+	err = holds_check(dev, fresh, enabled, &hold);
 	if (!err && !hold) {
-		fresh->until = jiffies + msecs_to_jiffies(LENS_HOLD_MS);
-		fresh->round = holds->round - 1;
 		list_add_tail(&fresh->link, &holds->list);
 		holds->n++;
+		hold = fresh;
 		fresh = NULL;
-		/* Earlier if it is due for another one already. */
-		queue_delayed_work(dev->wq, &holds->work, msecs_to_jiffies(LENS_HOLD_MS));
+	} else if (!err) {
+		/* Where it was to end, this file goes on with it. */
+		if (renewed || !hold->owner)
+			hold->until = fresh->until;
+		hold->owner = fresh->owner;
 	}
+	holds_schedule(dev);
 	spin_unlock(&holds->lock);
 	kfree(fresh);
-	return err;
+	return err ? ERR_PTR(err) : hold;
 }
 
-/* Disabling failed: it may have reached the GPU all the same. */
-static void holds_give_up(struct lens_dev *dev, const struct lens_ref *channel)
-{
-	struct lens_holds *holds = &dev->holds;
-	struct lens_hold *hold;
-
-	spin_lock(&holds->lock);
-	hold = holds_find(holds, channel->runlist, channel->id);
-	if (hold)
-		hold->owner = NULL;
-	holds_run_soon(dev);
-	spin_unlock(&holds->lock);
-}
-
-int lens_hold_begin(struct lens_dev *dev, const void *owner, const struct lens_ref *ref,
+int lens_hold_begin(struct lens_dev *dev, const void *owner, const struct lens_ref *ref, u32 ms,
 		    int *runlist)
 {
-	struct lens_ref channel = { .id = ref->id };
 	struct lens_hold *hold;
 	bool enabled;
 	int err;
 
 	lockdep_assert_held(&dev->control_lock);
-	err = lens_channel_is_enabled(&dev->gpu, ref, &enabled, runlist);
-	if (err)
-		return err;
-	channel.runlist = *runlist;
 	hold = kzalloc(sizeof(*hold), GFP_KERNEL_ACCOUNT);
 	if (!hold)
 		return -ENOMEM;
-	hold->owner = owner;
-	hold->channel = channel;
-	err = holds_enter(dev, hold, enabled);
-	if (err)
+	err = lens_channel_find(&dev->gpu, ref, &hold->channel, &enabled, runlist);
+	if (err) {
+		kfree(hold);
 		return err;
-	err = lens_channel_enable(&dev->gpu, &channel, false, runlist);
-	if (err)
-		holds_give_up(dev, &channel);
+	}
+	hold->owner = owner;
+	hold->runlist = *runlist;
+	hold->until = jiffies + msecs_to_jiffies(ms ? ms : LENS_HOLD_MS);
+	hold = holds_enter(dev, hold, enabled, ms);
+	if (IS_ERR(hold))
+		return PTR_ERR(hold);
+	err = lens_channel_enable_same(&dev->gpu, &hold->channel, false);
+	if (err) {
+		/* It may have reached the GPU all the same. */
+		spin_lock(&dev->holds.lock);
+		hold->owner = NULL;
+		holds_schedule(dev);
+		spin_unlock(&dev->holds.lock);
+	}
+	return err;
+}
+
+int lens_holds_renew(struct lens_dev *dev, const void *owner, u32 ms)
+{
+	struct lens_holds *holds = &dev->holds;
+	struct lens_hold *hold;
+	int err = -ENOENT;
+
+	spin_lock(&holds->lock);
+	list_for_each_entry(hold, &holds->list, link) {
+		if (hold->owner != owner || holds_is_due(hold))
+			continue;
+		hold->until = jiffies + msecs_to_jiffies(ms);
+		err = 0;
+	}
+	holds_schedule(dev);
+	spin_unlock(&holds->lock);
 	return err;
 }
 
@@ -146,90 +207,67 @@ void lens_hold_drop(struct lens_dev *dev, int runlist, u32 id)
 	spin_lock(&holds->lock);
 	hold = holds_find(holds, runlist, id);
 	if (hold)
-		holds_remove(holds, hold);
+		holds_remove(dev, hold);
 	spin_unlock(&holds->lock);
 }
 
 /* -- ending -- */
 
-/* Enable the channel, unless another request has ended the hold or begun another one meanwhile. */
-static int holds_end_channel(struct lens_dev *dev, const struct lens_ref *channel)
+/* From now on the hold is nobody's, so that no write renews it. */
+static bool holds_take(struct lens_holds *holds, struct lens_hold *hold)
 {
-	struct lens_hold *hold;
-	int err, runlist;
 	bool due;
 
-	err = lens_dev_begin_control(dev);
+	spin_lock(&holds->lock);
+	due = holds_is_due(hold);
+	if (due)
+		hold->owner = NULL;
+	spin_unlock(&holds->lock);
+	return due;
+}
+
+static int holds_end_one(struct lens_dev *dev, struct lens_hold *hold)
+{
+	int err = lens_channel_enable_same(&dev->gpu, &hold->channel, true);
+
+	if (err && err != -ENOENT && err != -ESTALE)
+		return err;
+	lens_trace_control(dev, "end_hold", hold->runlist, hold->channel.id, err);
+	if (err)
+		holds_report_drop(dev, hold, err == -ESTALE ? "it is another channel by now" :
+							      "it is there no more");
+	spin_lock(&dev->holds.lock);
+	holds_remove(dev, hold);
+	spin_unlock(&dev->holds.lock);
+	return 0;
+}
+
+/* In one use of the GPU. After an error, holds are left that are due. */
+static int holds_end_due(struct lens_dev *dev, bool device_locked)
+{
+	struct lens_hold *hold, *next;
+	int result, err;
+
+	err = lens_dev_begin_ending(dev, HOLDS_PASS_MS, device_locked);
 	if (err)
 		return err;
-	spin_lock(&dev->holds.lock);
-	hold = holds_find(&dev->holds, channel->runlist, channel->id);
-	due = hold && holds_is_due(hold);
-	spin_unlock(&dev->holds.lock);
-	if (due)
-		err = lens_channel_enable(&dev->gpu, channel, true, &runlist);
-	if (due && (!err || err == -ENOENT)) {
-		lens_trace_control(dev, "end_hold", channel->runlist, channel->id, err);
-		/* Under control_lock, so that it is still the same hold. */
-		lens_hold_drop(dev, channel->runlist, channel->id);
-		err = 0;
+	list_for_each_entry_safe(hold, next, &dev->holds.list, link) {
+		result = holds_take(&dev->holds, hold) ? holds_end_one(dev, hold) : 0;
+		err = err ? err : result;
 	}
 	return lens_dev_end_control(dev, err);
 }
 
-static void holds_begin_round(struct lens_holds *holds)
-{
-	spin_lock(&holds->lock);
-	holds->round++;
-	spin_unlock(&holds->lock);
-}
-
-/* The next hold that is due and was not tried in this round. */
-static bool holds_take_due(struct lens_holds *holds, struct lens_ref *channel)
+static bool holds_any_due(struct lens_holds *holds)
 {
 	struct lens_hold *hold;
-	bool found = false;
+	bool due = false;
 
 	spin_lock(&holds->lock);
-	list_for_each_entry(hold, &holds->list, link) {
-		if (hold->round == holds->round || !holds_is_due(hold))
-			continue;
-		hold->round = holds->round;
-		hold->retry_ms = hold->retry_ms ? min(2 * hold->retry_ms, HOLDS_LAST_RETRY_MS) :
-						  HOLDS_RETRY_MS;
-		*channel = hold->channel;
-		found = true;
-		break;
-	}
+	list_for_each_entry(hold, &holds->list, link)
+		due |= holds_is_due(hold);
 	spin_unlock(&holds->lock);
-	return found;
-}
-
-static void holds_report_failure(const struct lens_dev *dev, const struct lens_ref *channel,
-				 int err)
-{
-	/* Nothing runs on a GPU that is asleep. */
-	if (err == -ENODATA || err == -ENODEV)
-		return;
-	pr_warn_ratelimited("gpu%d: channel %u of runlist %d stays disabled: error %d; will retry\n",
-			    dev->index, channel->id, channel->runlist, err);
-}
-
-/* When the next hold is due; 0: there is none. Those that are due already wait for least. */
-static unsigned long holds_get_delay(struct lens_holds *holds, unsigned long least)
-{
-	unsigned long delay = 0, left;
-	struct lens_hold *hold;
-
-	spin_lock(&holds->lock);
-	list_for_each_entry(hold, &holds->list, link) {
-		left = holds_is_due(hold) ? max(msecs_to_jiffies(hold->retry_ms), least) :
-					    hold->until - jiffies;
-		left = max(left, 1UL);
-		delay = delay ? min(delay, left) : left;
-	}
-	spin_unlock(&holds->lock);
-	return delay;
+	return due;
 }
 
 static void holds_run(struct work_struct *work)
@@ -237,19 +275,21 @@ static void holds_run(struct work_struct *work)
 	struct lens_holds *holds = container_of(to_delayed_work(work), struct lens_holds, work);
 	struct lens_dev *dev = container_of(holds, struct lens_dev, holds);
 	unsigned long began = jiffies, delay;
-	struct lens_ref channel;
-	int err;
+	int err = 0;
 
-	holds_begin_round(holds);
-	while (holds_take_due(holds, &channel)) {
-		err = holds_end_channel(dev, &channel);
-		if (err)
-			holds_report_failure(dev, &channel, err);
-	}
-	/* A GPU that does not answer is left to others for as long as the attempts took. */
-	delay = holds_get_delay(holds, jiffies - began);
-	if (delay)
+	if (holds_any_due(holds))
+		err = holds_end_due(dev, false);
+	/* Nothing runs on a GPU that is asleep; the first error may pass. */
+	if (err && err != -ENODATA && err != -ENODEV && holds->retry_ms)
+		pr_warn_ratelimited("gpu%d: held channels stay disabled: error %d; will retry\n",
+				    dev->index, err);
+	spin_lock(&holds->lock);
+	holds->retry_ms = err ? clamp(2 * holds->retry_ms, HOLDS_RETRY_MS, HOLDS_LAST_RETRY_MS) : 0;
+	/* A GPU that does not answer is left to others for as long as the attempt took. */
+	delay = holds_get_delay(holds, max(msecs_to_jiffies(holds->retry_ms), jiffies - began));
+	if (delay && !(holds->refused & LENS_HOLDS_GONE))
 		queue_delayed_work(dev->wq, &holds->work, delay);
+	spin_unlock(&holds->lock);
 }
 
 void lens_holds_end_owner(struct lens_dev *dev, const void *owner)
@@ -266,41 +306,65 @@ void lens_holds_end_owner(struct lens_dev *dev, const void *owner)
 		any = true;
 	}
 	if (any)
-		holds_run_soon(dev);
+		holds_schedule(dev);
 	spin_unlock(&holds->lock);
 }
 
-void lens_holds_end_all(struct lens_dev *dev)
+static bool holds_disown_all(struct lens_holds *holds, u8 why)
 {
-	struct lens_holds *holds = &dev->holds;
 	struct lens_hold *hold;
 	bool any;
 
 	spin_lock(&holds->lock);
-	holds->closed = true;
+	holds->refused |= why;
 	list_for_each_entry(hold, &holds->list, link)
 		hold->owner = NULL;
 	any = !list_empty(&holds->list);
 	spin_unlock(&holds->lock);
-	if (!any)
+	return any;
+}
+
+static void holds_drop_all(struct lens_dev *dev)
+{
+	struct lens_hold *hold, *next;
+
+	mutex_lock(&dev->control_lock);
+	spin_lock(&dev->holds.lock);
+	list_for_each_entry_safe(hold, next, &dev->holds.list, link) {
+		holds_report_drop(dev, hold, "the GPU does not answer");
+		holds_remove(dev, hold);
+	}
+	spin_unlock(&dev->holds.lock);
+	mutex_unlock(&dev->control_lock);
+}
+
+void lens_holds_end_all(struct lens_dev *dev, u8 why)
+{
+	int err;
+
+	/* ending has one writer. */
+	lockdep_assert_held(&lens_devices_lock);
+	if (!holds_disown_all(&dev->holds, why))
 		return;
-	mod_delayed_work(dev->wq, &holds->work, 0);
-	flush_delayed_work(&holds->work);
+	/* Uses in progress end at their next access, so that control_lock is there soon. */
+	WRITE_ONCE(dev->ending, 1);
+	err = holds_end_due(dev, why == LENS_HOLDS_UNBIND);
+	if (err && why != LENS_HOLDS_SUSPEND)
+		holds_drop_all(dev);
+	WRITE_ONCE(dev->ending, 0);
+}
+
+void lens_holds_allow(struct lens_dev *dev, u8 why)
+{
+	spin_lock(&dev->holds.lock);
+	dev->holds.refused &= ~why;
+	holds_schedule(dev);
+	spin_unlock(&dev->holds.lock);
 }
 
 void lens_holds_stop(struct lens_dev *dev)
 {
-	struct lens_holds *holds = &dev->holds;
-	struct lens_hold *hold, *next;
-
-	spin_lock(&holds->lock);
-	holds->closed = true;
-	spin_unlock(&holds->lock);
-	cancel_delayed_work_sync(&holds->work);
-	spin_lock(&holds->lock);
-	list_for_each_entry_safe(hold, next, &holds->list, link)
-		holds_remove(holds, hold);
-	spin_unlock(&holds->lock);
+	cancel_delayed_work_sync(&dev->holds.work);
 }
 
 void lens_holds_init(struct lens_dev *dev)

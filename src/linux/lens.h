@@ -53,14 +53,16 @@ struct lens_samplers {
 
 /*
  * One use of a GPU, from lens_dev_begin_use() to lens_dev_end_use(). Accesses are refused when it
- * is over (late), and in a stop of the machine when that is over (cut).
+ * is over, and in a stop of the machine when that is over (cut).
  */
 struct lens_use {
 	struct task_struct *task;	/* the caller; stop_machine() runs in another task */
 	u64 until;			/* end of the use, ns of CLOCK_MONOTONIC */
 	u64 resched_ns;			/* time of the last cond_resched() */
 	u32 access_ns;			/* time of one access, measured at the beginning */
-	bool late;			/* over: no more accesses */
+	int over;			/* no more accesses: -ETIMEDOUT, -EBUSY (lens_dev.ending) */
+	bool ends_holds;		/* goes on in spite of lens_dev.ending and of signals */
+	bool device_locked;		/* the caller holds the device's lock */
 	bool budgeted;			/* stops are charged to the budget (budget.c) */
 	bool over_budget;
 	u64 stopped_ns;			/* time for which it stopped the machine */
@@ -78,8 +80,8 @@ struct lens_holds {
 	spinlock_t lock;		/* protects the list and what is in it */
 	struct list_head list;
 	u32 n;
-	bool closed;			/* no hold may begin any more */
-	u32 round;			/* of attempts to end those that are due; of the worker */
+	u8 refused;			/* LENS_HOLDS_*: why none may begin */
+	unsigned int retry_ms;		/* until the next attempt to end those that are due */
 	struct delayed_work work;
 };
 
@@ -98,13 +100,16 @@ struct lens_dev {
 	struct workqueue_struct *wq;	/* the module's: unbound, and not frozen */
 	struct device *device;		/* a reference is held */
 	struct pci_dev *pdev;		/* the same; NULL on the platform bus */
+	struct work_struct removal;	/* of its files */
+	bool files_removed, replaced;	/* a GPU at its address has another number */
 	struct proc_dir_entry *dir;
 	struct lens_file *files;	/* data of the entries of dir; procfs/files.h */
 	u32 n_files, max_files;
 
 	struct lens_samplers samplers;
 	struct lens_holds holds;
-	u8 gone;			/* removed: no more accesses; set without the lock */
+	/* Set without the lock. No more accesses: removed; the machine sleeps; holds are ended. */
+	u8 gone, suspended, ending;
 	struct mutex control_lock;	/* see lens_dev_begin_control() */
 	struct mutex lock;		/* protects everything below */
 	void __iomem *bar0;		/* NULL once unmapped */
@@ -123,12 +128,14 @@ static inline bool lens_is_lent(const struct device *device)
 }
 
 /*
- * Keep the device from being suspended until lens_dev_release(). 0, -ENODEV when it has gone, or
- * what get() of its bus returns.
+ * Keep the device from being suspended until lens_dev_release(). 0, -ENODEV when it has gone,
+ * -ENODATA while the machine sleeps, or what get() of its bus returns.
  */
 static inline int lens_dev_acquire(struct lens_dev *dev)
 {
-	return READ_ONCE(dev->gone) ? -ENODEV : dev->bus->get(dev);
+	if (READ_ONCE(dev->gone))
+		return -ENODEV;
+	return READ_ONCE(dev->suspended) ? -ENODATA : dev->bus->get(dev);
 }
 
 static inline void lens_dev_release(struct lens_dev *dev)
@@ -139,8 +146,8 @@ static inline void lens_dev_release(struct lens_dev *dev)
 /* -- use.c -- */
 /*
  * Begin a use. 0, with the lock held until lens_dev_end_use(); errors of lens_dev_acquire() and
- * lens_mmio_probe_gpu(); -EINTR. lens_dev_end_use() returns the result of the use, which it is
- * given, or -ENODEV, -ETIMEDOUT or -EBUSY (out of budget).
+ * lens_mmio_probe_gpu(); -EBUSY: lens_dev.ending; -EINTR. lens_dev_end_use() returns the result of
+ * the use, which it is given, or -ENODEV, -ETIMEDOUT or -EBUSY (out of budget, or holds are ended).
  */
 int lens_dev_begin_use(struct lens_dev *dev);
 int __must_check lens_dev_end_use(struct lens_dev *dev, int result);
@@ -151,32 +158,51 @@ int __must_check lens_dev_end_use(struct lens_dev *dev, int result);
  */
 int lens_dev_begin_control(struct lens_dev *dev);
 int __must_check lens_dev_end_control(struct lens_dev *dev, int result);
+/*
+ * Like lens_dev_begin_control(), to end holds, for ms milliseconds: not interrupted, and not
+ * refused because of lens_dev.ending. device_locked: the caller holds the device's lock.
+ */
+int lens_dev_begin_ending(struct lens_dev *dev, u32 ms, bool device_locked);
 /* The same as a use for ms milliseconds, where nobody else can use the GPU or its lock is held. */
 int lens_dev_begin_locked(struct lens_dev *dev, u32 ms);
 int __must_check lens_dev_end_locked(struct lens_dev *dev, int result);
 
 /* -- holds.c -- */
-/* A hold ends so long after its beginning at the latest. */
+/* A hold ends so long after its beginning, unless its file asks for less or renews it. */
 #define LENS_HOLD_MS 1000
 /* Holds of a GPU at a time. */
-#define LENS_HOLDS_MAX 4096
+#define LENS_HOLDS_MAX 64
+
+/* Why no hold may begin. */
+#define LENS_HOLDS_UNBIND	BIT(0)	/* the driver is being unbound */
+#define LENS_HOLDS_SUSPEND	BIT(1)	/* the machine sleeps, or is about to */
+#define LENS_HOLDS_GONE		BIT(2)	/* the GPU is removed, or the module unloaded */
 
 void lens_holds_init(struct lens_dev *dev);
 /*
- * Disable a channel until owner, an open file, is closed. Within a control request. 0, also where
- * owner holds it already: it is disabled again, and the time goes on; *runlist as for
- * lens_channel_enable(). -EALREADY: it is disabled, not by a hold; -EBUSY: another file holds it;
- * -ENOSPC: LENS_HOLDS_MAX; -ENODEV; -ENOMEM; errors of lens_channel_enable().
+ * Disable a channel for ms milliseconds (0: LENS_HOLD_MS) or until owner, an open file, is closed.
+ * Within a control request. 0, also where owner holds it already: it is disabled again, and its
+ * time goes on if ms is 0, else begins again; *runlist as for lens_channel_enable(). -EALREADY: it
+ * is disabled, not by a hold; -EBUSY: another file holds it, or LENS_HOLDS_UNBIND or ..._SUSPEND;
+ * -ENOSPC: LENS_HOLDS_MAX; -ENODEV; -ENOMEM; errors of lens_channel_find() and
+ * lens_channel_enable_same().
  */
-int lens_hold_begin(struct lens_dev *dev, const void *owner, const struct lens_ref *ref,
+int lens_hold_begin(struct lens_dev *dev, const void *owner, const struct lens_ref *ref, u32 ms,
 		    int *runlist);
+/* The holds of owner end ms milliseconds from now. No access. 0; -ENOENT: it holds nothing. */
+int lens_holds_renew(struct lens_dev *dev, const void *owner, u32 ms);
 /* A request has set the channel's state: a hold of it ends without effect. */
 void lens_hold_drop(struct lens_dev *dev, int runlist, u32 id);
 /* owner is closed: its holds end soon, in a worker. */
 void lens_holds_end_owner(struct lens_dev *dev, const void *owner);
-/* Before the module is unloaded: no hold begins any more; end all, and wait for that. */
-void lens_holds_end_all(struct lens_dev *dev);
-/* No access for a hold after this. Holds that are left are dropped; they stay disabled. */
+/*
+ * No hold begins any more, for that reason; end all. Returns at once if there is none. Those that
+ * cannot be ended are dropped, except for LENS_HOLDS_SUSPEND. With lens_devices_lock held.
+ */
+void lens_holds_end_all(struct lens_dev *dev, u8 why);
+/* Holds may begin again, as far as that reason is concerned. */
+void lens_holds_allow(struct lens_dev *dev, u8 why);
+/* Wait for the worker, which does not run again unless a hold begins or lens_holds_allow(). */
 void lens_holds_stop(struct lens_dev *dev);
 
 /* -- permission.c -- */
@@ -241,30 +267,39 @@ void lens_trace_engine_switch(const struct lens_dev *dev, u32 engine, u64 ns,
 			      const struct lens_trace_occupant *to);
 
 /* -- devices.c -- */
-/* Called with lens_devices_lock held for each GPU that is attached or detached. */
+/* add and report_users are called with lens_devices_lock held, remove without a lock. */
 struct lens_devices_listener {
 	int (*add)(struct lens_dev *dev);	/* error: the GPU is not attached */
 	void (*remove)(struct lens_dev *dev);	/* returns when the GPU is used no more */
+	void (*report_users)(struct lens_dev *dev);	/* log for whom remove waits */
 };
 
-/* Before the first GPU is attached: 0 or -ENOMEM; and after the last is detached. */
+/* Before the first GPU is attached: 0 or -ENOMEM. */
 int lens_devices_init(const struct lens_devices_listener *listener);
+/* Detach all GPUs, and wait until nobody is inside of a file. */
 void lens_devices_exit(void);
 extern struct mutex lens_devices_lock;
 /*
  * Attach a device unless it is attached, in place of a removed one of the same name. Under
  * lens_devices_lock. quiet: no message after an error. -EBUSY: another module has its /proc name;
- * -EOPNOTSUPP: not a GPU of a known generation; after other errors, try again later.
+ * -EOPNOTSUPP: not a GPU of a known generation; -EINPROGRESS: the files of the removed one are
+ * being removed, try again after lens_devices_wait_removed(); after other errors, later.
  */
 int lens_attach_device(const struct lens_bus *bus, struct device *device, bool quiet);
 /* The device is being removed: no more accesses, its files return ENODEV. Takes the lock. */
 void lens_unmap_device(struct device *device);
-void lens_detach_devices(void);
+/* Its driver is being unbound: holds end; or was unbound. Takes the lock. */
+void lens_release_device(struct device *device);
+void lens_device_is_free(struct device *device);
+/* Wait, without a lock, until no files are being removed, ms at most. False: none were. */
+bool lens_devices_wait_removed(unsigned int ms);
 
 /* -- sampler.c -- */
 void lens_samplers_init(struct lens_dev *dev);
 /* No access by a sampler after this. Wakes readers that wait for samples. */
 void lens_samplers_stop(struct lens_dev *dev);
+/* Wait for accesses in progress: at most for a batch of samples. */
+void lens_samplers_drain(struct lens_dev *dev);
 
 /* -- scan.c -- */
 /* Searches of a bus for GPUs. */

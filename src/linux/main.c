@@ -11,6 +11,7 @@
 static const struct lens_devices_listener main_proc_listener = {
 	.add = lens_proc_add_gpu,
 	.remove = lens_proc_remove_gpu,
+	.report_users = lens_proc_report_users,
 };
 
 static int __init main_init(void)
@@ -35,7 +36,6 @@ static int __init main_init(void)
 err_platform:
 	lens_platform_exit();
 err_detach:
-	lens_detach_devices();
 	lens_devices_exit();
 	return err;
 }
@@ -45,7 +45,6 @@ static void __exit main_exit(void)
 {
 	lens_pci_exit();
 	lens_platform_exit();
-	lens_detach_devices();
 	lens_devices_exit();
 }
 module_exit(main_exit);

@@ -66,16 +66,23 @@ static struct lens_dev *mmio_to_dev(struct lens_io *io)
 	return container_of(io, struct lens_dev, io);
 }
 
-/* Is the use over: its time limit passed, its task killed, or the GPU removed? */
+/* Is the use over: its time limit passed, its task killed, the GPU removed, or holds are ended? */
 static bool mmio_use_is_over(struct lens_dev *dev, u64 now)
 {
 	struct lens_use *use = &dev->use;
 
+	if (use->over)
+		return true;
+	if (now > use->until || READ_ONCE(dev->gone))
+		use->over = -ETIMEDOUT;
+	else if (use->ends_holds)
+		return false;
+	else if (READ_ONCE(dev->ending))
+		use->over = -EBUSY;
 	/* Not current, which may be the task of stop_machine(). */
-	if (!use->late && (now > use->until || READ_ONCE(dev->gone) ||
-			   fatal_signal_pending(use->task)))
-		use->late = true;
-	return use->late;
+	else if (fatal_signal_pending(use->task))
+		use->over = -ETIMEDOUT;
+	return use->over;
 }
 
 /* Number of accesses of this duration that fit in a stop. */
@@ -105,7 +112,7 @@ static bool mmio_may_access_stopped(struct lens_use *use, u64 now)
 		use->cut = true;
 	else
 		use->left--;
-	return !use->cut && !use->late;
+	return !use->cut && !use->over;
 }
 
 /*
@@ -282,6 +289,12 @@ static int mmio_run_stopped(void *arg)
 	return err;
 }
 
+static void mmio_unlock_owner(struct lens_dev *dev)
+{
+	if (xen_initial_domain() && !dev->use.device_locked)
+		device_unlock(dev->device);
+}
+
 /*
  * A stop does not stop other Xen domains: the window of a GPU that is lent to one is not used, and
  * the lock keeps the GPU from being lent meanwhile.
@@ -290,18 +303,12 @@ static int mmio_lock_owner(struct lens_dev *dev)
 {
 	if (!xen_initial_domain())
 		return 0;
-	if (!device_trylock(dev->device))
+	if (!dev->use.device_locked && !device_trylock(dev->device))
 		return -EBUSY;
 	if (!lens_is_lent(dev->device))
 		return 0;
-	device_unlock(dev->device);
+	mmio_unlock_owner(dev);
 	return -EACCES;
-}
-
-static void mmio_unlock_owner(struct lens_dev *dev)
-{
-	if (xen_initial_domain())
-		device_unlock(dev->device);
 }
 
 /*
@@ -320,7 +327,7 @@ static int mmio_stop_machine(struct lens_io *io, int (*fn)(void *arg), void *arg
 		return -ETIMEDOUT;
 	/* Too slow: no stop of an acceptable length would be useful. */
 	if (mmio_count_accesses(use->access_ns) < MMIO_STOP_MIN) {
-		use->late = true;
+		use->over = -ETIMEDOUT;
 		return -ETIMEDOUT;
 	}
 	if (use->budgeted && !lens_stop_budget_allows_stop()) {
@@ -526,7 +533,7 @@ static int mmio_call_atomic(struct lens_io *io, int (*fn)(void *arg), void *arg)
 
 	for (tries = 0; tries < MMIO_ATOMIC_TRIES; tries++) {
 		err = mmio_stop_machine(io, mmio_run_atomic, &c);
-		if (err != -ETIMEDOUT || use->late || !use->cut || use->wrote)
+		if (err != -ETIMEDOUT || use->over || !use->cut || use->wrote)
 			break;
 	}
 	return err;
@@ -561,6 +568,8 @@ static int mmio_wait_us(struct lens_io *io, u32 us)
 	dev->use = use;
 	dev->use.resched_ns = ktime_get_ns();
 	dev->use.until += dev->use.resched_ns - start;
+	if (mmio_use_is_over(dev, dev->use.resched_ns))
+		return dev->use.over;
 	return mmio_check_device(dev);
 }
 

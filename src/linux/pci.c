@@ -30,7 +30,7 @@ static bool pci_is_gpu(const struct pci_dev *pdev)
 static bool pci_is_assigned(const struct device *device)
 {
 	return lens_is_lent(device) ||
-	       (device->driver && strstr(device->driver->name, "vfio"));
+	       (device->driver && lens_driver_manages_dma(device));
 }
 
 static int pci_decodes_memory(struct pci_dev *pdev)
@@ -242,9 +242,15 @@ static int pci_handle_bus_event(struct notifier_block *nb, unsigned long action,
 		if (pci_is_assigned(&pdev->dev))
 			lens_unmap_device(&pdev->dev);
 		break;
+	case BUS_NOTIFY_UNBIND_DRIVER:
+		lens_release_device(&pdev->dev);
+		break;
+	case BUS_NOTIFY_UNBOUND_DRIVER:
+		lens_device_is_free(&pdev->dev);
+		lens_scan_schedule(&pci_scan);
+		break;
 	case BUS_NOTIFY_ADD_DEVICE:
 	case BUS_NOTIFY_BOUND_DRIVER:
-	case BUS_NOTIFY_UNBOUND_DRIVER:
 		lens_scan_schedule(&pci_scan);
 		break;
 	case BUS_NOTIFY_DEL_DEVICE:

@@ -132,7 +132,9 @@ static int platform_handle_bus_event(struct notifier_block *nb, unsigned long ac
 		return NOTIFY_DONE;
 	if (action == BUS_NOTIFY_BOUND_DRIVER)
 		lens_scan_schedule(&platform_scan);
-	else if (action == BUS_NOTIFY_UNBIND_DRIVER || action == BUS_NOTIFY_DEL_DEVICE)
+	if (action == BUS_NOTIFY_UNBIND_DRIVER)
+		lens_release_device(device);
+	if (action == BUS_NOTIFY_UNBIND_DRIVER || action == BUS_NOTIFY_DEL_DEVICE)
 		lens_unmap_device(device);
 	return NOTIFY_OK;
 }

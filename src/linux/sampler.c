@@ -5,7 +5,6 @@
  * GPU: docs/internals.md, "Locks".
  */
 #include <linux/delay.h>
-#include <linux/freezer.h>
 #include <linux/hrtimer.h>
 #include <linux/io.h>
 #include <linux/kthread.h>
@@ -209,7 +208,7 @@ static void sampler_run_tick(struct lens_sampler *s)
 
 /* -- the thread -- */
 
-/* False: not due yet, but the thread must stop or freeze. */
+/* False: not due yet, but the thread must stop. */
 static bool sampler_wait_until(u64 ns)
 {
 	ktime_t when = ns_to_ktime(ns);
@@ -218,7 +217,7 @@ static bool sampler_wait_until(u64 ns)
 	for (;;) {
 		set_current_state(TASK_INTERRUPTIBLE);
 		due = ktime_get_ns() >= ns;
-		if (due || kthread_should_stop() || freezing(current))
+		if (due || kthread_should_stop())
 			break;
 		schedule_hrtimeout_range(&when, 0, HRTIMER_MODE_ABS);
 	}
@@ -278,31 +277,42 @@ static bool sampler_is_same_gpu(struct lens_sampler *s)
 	return lens_chip_is_same(s->dev->gpu.boot0, readl(s->dev->bar0 + NV_PMC_BOOT_0));
 }
 
+/* 0: go on. */
+static int sampler_use_gpu(struct lens_sampler *s)
+{
+	int err;
+
+	mutex_lock(&s->access);
+	err = lens_dev_acquire(s->dev);
+	if (!err) {
+		if (sampler_is_same_gpu(s))
+			sampler_run_batch(s);
+		else
+			err = -ENODEV;
+		if (sampler_has_lost_gpu(s))
+			err = -ENODEV;
+		lens_dev_release(s->dev);
+	}
+	mutex_unlock(&s->access);
+	if (err == -ENODATA) {
+		sampler_count_asleep(s);
+		err = 0;
+	}
+	return err;
+}
+
+/* Not freezable: a GPU that is removed while the machine sleeps waits for the thread. */
 static int sampler_run_thread(void *arg)
 {
 	struct lens_sampler *s = arg;
 	u64 pause;
-	int err;
 
-	set_freezable();
-	while (!kthread_freezable_should_stop(NULL)) {
+	while (!kthread_should_stop()) {
 		/* A GPU that is asleep is checked less often. */
 		pause = s->slept && s->period_ns < SAMPLER_BATCH_NS ? SAMPLER_BATCH_NS : 0;
 		if (!sampler_wait_until(s->due + pause))
 			continue;
-		err = lens_dev_acquire(s->dev);
-		if (!err && !sampler_is_same_gpu(s)) {
-			lens_dev_release(s->dev);
-			err = -ENODEV;
-		} else if (!err) {
-			sampler_run_batch(s);
-			err = sampler_has_lost_gpu(s) ? -ENODEV : 0;
-			lens_dev_release(s->dev);
-		} else if (err == -ENODATA) {
-			sampler_count_asleep(s);
-			err = 0;
-		}
-		if (err)
+		if (sampler_use_gpu(s))
 			break;
 		sampler_wake_readers(s);
 	}
@@ -320,6 +330,7 @@ struct lens_sampler *lens_sampler_alloc(struct lens_dev *dev)
 		return NULL;
 	init_waitqueue_head(&s->wait);
 	INIT_LIST_HEAD(&s->link);
+	mutex_init(&s->access);
 	s->dev = dev;
 	return s;
 }
@@ -441,6 +452,18 @@ void lens_samplers_stop(struct lens_dev *dev)
 	dev->samplers.closed = true;
 	list_for_each_entry(s, &dev->samplers.list, link)
 		sampler_stop_thread(s);
+	mutex_unlock(&dev->samplers.lock);
+}
+
+void lens_samplers_drain(struct lens_dev *dev)
+{
+	struct lens_sampler *s;
+
+	mutex_lock(&dev->samplers.lock);
+	list_for_each_entry(s, &dev->samplers.list, link) {
+		mutex_lock(&s->access);
+		mutex_unlock(&s->access);
+	}
 	mutex_unlock(&dev->samplers.lock);
 }
 

@@ -7,6 +7,7 @@
 
 #include <linux/atomic.h>
 #include <linux/list.h>
+#include <linux/mutex.h>
 #include <linux/rcupdate.h>
 #include <linux/wait.h>
 
@@ -34,6 +35,7 @@ struct lens_sampler {
 	struct lens_dev *dev;
 	struct list_head link;		/* on dev->samplers.list from start to free */
 	struct task_struct *task;	/* NULL once stopped */
+	struct mutex access;		/* held by the thread while it uses the GPU */
 	int ended;			/* there will be no more samples */
 	u64 start_ns, period_ns;
 	u32 n_engines;

@@ -9,6 +9,9 @@
 
 #include "lens.h"
 
+/* How long a GPU that comes back waits for its old number. */
+#define SCAN_FILES_MS 200
+
 /* Freezable: while the machine suspends, every GPU appears asleep. */
 static void scan_schedule(struct lens_scan *scan, unsigned int ms)
 {
@@ -30,6 +33,9 @@ static void scan_run(struct work_struct *work)
 	bool again;
 
 	scan->attach_all(scan->quiet || READ_ONCE(scan->retry_ms), &again);
+	/* A GPU that comes back gets its old number, if nobody stays inside of its old files. */
+	if (again && lens_devices_wait_removed(SCAN_FILES_MS))
+		scan->attach_all(scan->quiet || READ_ONCE(scan->retry_ms), &again);
 	if (again)
 		scan_retry_later(scan);
 }

@@ -20,16 +20,24 @@
  * Does not wait for the lock: its holder may be waiting until this GPU's files are removed. It is
  * also held while a driver is bound or unbound, and briefly by sysfs.
  */
-static int sysmem_lock_driver(struct device *device)
+static int sysmem_lock_driver(struct lens_dev *dev)
 {
 	int tries;
 
+	if (dev->use.device_locked)
+		return 0;
 	for (tries = 0; tries < 20; tries++) {
-		if (device_trylock(device))
+		if (device_trylock(dev->device))
 			return 0;
 		usleep_range(50, 100);
 	}
 	return -EBUSY;
+}
+
+static void sysmem_unlock_driver(struct lens_dev *dev)
+{
+	if (!dev->use.device_locked)
+		device_unlock(dev->device);
 }
 
 /* Does the kernel know how this device's bus addresses are translated? Device lock held. */
@@ -123,7 +131,7 @@ int lens_sysmem_pin(struct lens_dev *dev, u64 addr, struct lens_pin *pin)
 
 	pin->page = NULL;
 	pin->bus = addr - offset_in_page(addr);
-	err = sysmem_lock_driver(dev->device);
+	err = sysmem_lock_driver(dev);
 	if (err)
 		return err;
 	err = sysmem_translate(dev->device, pin->bus, &phys);
@@ -131,7 +139,7 @@ int lens_sysmem_pin(struct lens_dev *dev, u64 addr, struct lens_pin *pin)
 		pin->page = sysmem_get_page(phys);
 		err = pin->page ? 0 : -EIO;
 	}
-	device_unlock(dev->device);
+	sysmem_unlock_driver(dev);
 	if (err)
 		return err;
 	pin->map = NULL;

@@ -23,7 +23,7 @@ int lens_dev_end_locked(struct lens_dev *dev, int result)
 		return -ENODEV;
 	if (dev->use.over_budget)
 		return -EBUSY;
-	return dev->use.late ? -ETIMEDOUT : result;
+	return dev->use.over ? dev->use.over : result;
 }
 
 int lens_dev_begin_locked(struct lens_dev *dev, u32 ms)
@@ -50,7 +50,7 @@ int lens_dev_begin_use(struct lens_dev *dev)
 
 	if (err)
 		return err;
-	err = lens_dev_begin_locked(dev, READ_ONCE(timeout_ms));
+	err = READ_ONCE(dev->ending) ? -EBUSY : lens_dev_begin_locked(dev, READ_ONCE(timeout_ms));
 	if (err)
 		mutex_unlock(&dev->lock);
 	return err;
@@ -72,6 +72,22 @@ int lens_dev_begin_control(struct lens_dev *dev)
 	err = lens_dev_begin_use(dev);
 	if (err)
 		mutex_unlock(&dev->control_lock);
+	return err;
+}
+
+int lens_dev_begin_ending(struct lens_dev *dev, u32 ms, bool device_locked)
+{
+	int err;
+
+	mutex_lock(&dev->control_lock);
+	mutex_lock(&dev->lock);
+	err = lens_dev_begin_locked(dev, ms);
+	dev->use.ends_holds = true;
+	dev->use.device_locked = device_locked;
+	if (!err)
+		return 0;
+	mutex_unlock(&dev->lock);
+	mutex_unlock(&dev->control_lock);
 	return err;
 }
 

@@ -97,6 +97,30 @@ void check_id_and_value(const char *given, const uint8_t *data, size_t size)
 		check_ref(ref, err);
 }
 
+// ID, ID MS or * MS.
+void check_hold(const char *given, const uint8_t *data, size_t size)
+{
+	lens_ref ref{};
+	u32 ms = 0, v = 0;
+	int err = lens_parse_hold(given, size, &ref, &ms);
+
+	FUZZ_CHECK(err == 0 || err == -EINVAL || err == -ERANGE);
+	if (err)
+		return;
+	FUZZ_CHECK(ms <= 1000);
+	copy_text(data, size);
+	char *space = std::strchr(text, ' ');
+	FUZZ_CHECK(!space == !ms);
+	if (ref.runlist == LENS_ALL) {
+		FUZZ_CHECK(space && text[0] == '*' && space == text + 1);
+		FUZZ_CHECK(std::strtoull(space + 1, nullptr, 10) == ms);
+	} else if (space) {
+		FUZZ_CHECK(!lens_parse_ref_value(given, size, &ref, &v) && v == ms);
+	} else {
+		check_ref(ref, 0);
+	}
+}
+
 } // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -110,6 +134,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		std::memcpy(given, data, size);
 	check_sampling(given, size);
 	check_id_and_value(given, data, size);
+	check_hold(given, data, size);
 	int err = lens_parse_ref(given, size, &ref);
 	FUZZ_CHECK(err == 0 || err == -EINVAL || err == -ERANGE);
 	if (err == -EINVAL)

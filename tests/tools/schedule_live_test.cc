@@ -112,13 +112,14 @@ public:
 		lens_ref ref{};
 		int runlist = 0;
 		bool enabled = false;
+		lens_channel channel{};
 
 		writes.push_back("hold_channel " + text);
 		if (refuse || inert)
 			return refuse;
 		if (lens_parse_ref(text.data(), text.size(), &ref))
 			return EINVAL;
-		if (int err = lens_channel_is_enabled(gpu_.gpu.get(), &ref, &enabled, &runlist))
+		if (int err = lens_channel_find(gpu_.gpu.get(), &ref, &channel, &enabled, &runlist))
 			return -err;
 		if (!enabled && !held_.contains(text))
 			return EALREADY;

@@ -10,16 +10,11 @@ import pytest
 from lib.guest import Guest
 from support.vm.cards import Card, wait_until
 from support.vm.formats import read_enabled
+from support.vm.holds import is_enabled
 
 LONGEST = 1.0  # seconds of a hold (LENS_HOLD_MS)
 TRACE = "/sys/kernel/tracing"
 EVENT = re.compile(r" (\d+\.\d+): control: (gpu=\d+ action=(\w+) runlist=-?\d+ id=(\d+)) pid=\d+ (result=-?\d+)$", re.M)
-
-
-def is_enabled(card: Card, channel: int, runlist: int = 0) -> bool:
-    """By the emulator."""
-    channels = card.emu.cmd({"cmd": "state"})["channels"]
-    return [c["enabled"] for c in channels if (c["runlist"], c["id"]) == (runlist, channel)][0]
 
 
 def wait_enabled(card: Card, channel: int) -> None:
@@ -118,7 +113,8 @@ def test_a_second_write_disables_once_more(traced: Card) -> None:
 
 def test_a_disabled_channel_is_refused(traced: Card) -> None:
     """The end of its hold would enable what somebody else has disabled: it is disabled still after the end of another
-    hold. Seen failing without that check in holds_enter()."""
+    hold. Seen failing without that check in
+    holds_check()."""
     assert traced.write("hold_channel", traced.chip.ref(25)) == "write EALREADY"
     assert traced.write("hold_channel", traced.chip.ref(16)).startswith("OK")
     assert set(wait_for_ends(traced)) == {16}
@@ -159,7 +155,7 @@ def test_the_same_id_on_another_runlist_is_another_channel(fresh: Card) -> None:
 
 def test_unloading_ends_holds(fresh: Card) -> None:
     """The module is unloaded while a file is open: every channel is enabled before. Seen failing without
-    lens_holds_end_all() in lens_detach_devices()."""
+    lens_holds_end_all() in lens_devices_exit()."""
     guest: Guest = fresh.guest
     text = guest.check(f"{hold(fresh, 16)}; rmmod gpulens")
     try:

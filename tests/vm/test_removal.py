@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Removing a GPU waits for nothing that a frozen task, a reader or a request can hold up: while the machine sleeps, under
-a reader whose memory never arrives, and under requests that never complete."""
+"""Removing a GPU waits for nothing that a frozen task, a reader or a request can hold up: while the machine sleeps,
+under a reader whose memory never arrives, and under requests that never complete."""
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 
+from lib import initramfs, paths
 from lib.guest import SLOW, Gpu, Guest, pci_address, pci_folder
-from support.vm.cards import need_module, need_options, scenario, wait_until
+from support.vm.cards import Card, need_module, need_options, scenario, wait_until
+from support.vm.chips import GP106
+from support.vm.holds import is_enabled
 
 LIMIT = 60 * SLOW  # seconds; what is waited for takes less than one on an idle machine
 GPUS = (Gpu("gp106", scenario("tenants")), Gpu("ad102", scenario("tenants-per-runlist")))
@@ -37,10 +40,12 @@ def load_gpulens(machine: Guest) -> Iterator[Guest]:
 
 
 @contextlib.contextmanager
-def keep_open(guest: Guest, name: str, text: str, gpu: int = 0) -> Iterator[int]:
-    """A process that has written this to a file of a GPU and keeps it open, and its process group."""
-    pid = int(guest.check(f"rm -f /tmp/written; setsid sh -c 'exec 3>/proc/gpu{gpu}/{name}; printf \"{text}\" >&3 && "
-                          "touch /tmp/written; sleep 1000' >/dev/null 2>&1 </dev/null & echo $!"))
+def keep_open(guest: Guest, name: str, text: str, then: str = "true") -> Iterator[int]:
+    """A process that has written this to a file of the first GPU and keeps it open, and its process group. then: shell
+    text that it runs afterwards, with the file as 3."""
+    mode = "<>" if name == "samples" else ">"
+    pid = int(guest.check(f"rm -f /tmp/written; setsid sh -c 'exec 3{mode}/proc/gpu0/{name}; printf \"{text}\" >&3 && "
+                          f"touch /tmp/written; {then}; sleep 1000' >/dev/null 2>&1 </dev/null & echo $!"))
     try:
         wait_until(lambda: guest.run("[ -e /tmp/written ]")[0] == 0, "nothing was written", LIMIT)
         yield pid
@@ -50,7 +55,7 @@ def keep_open(guest: Guest, name: str, text: str, gpu: int = 0) -> Iterator[int]
 
 def remove_while_asleep(guest: Guest) -> None:
     """Suspends the machine as far as the devices, while a kernel thread removes the first GPU once the PM core has
-    suspended it. The kernel wakes the machine five seconds later; until then nothing is sent to it, which would be lost."""
+    suspended it. The kernel wakes the machine five seconds later; what is sent to it until then is lost."""
     need_options("PM_SLEEP", "PM_DEBUG")
     guest.load("remover", "slot=4")
     try:
@@ -62,14 +67,91 @@ def remove_while_asleep(guest: Guest) -> None:
         guest.run("rmmod remover")
 
 
-@pytest.mark.parametrize("held", [False, True], ids=["idle", "held"])
-def test_a_gpu_is_removed_while_the_machine_sleeps(guest: Guest, held: bool) -> None:
+@pytest.mark.parametrize("file", ["", "hold_channel", "samples"])
+def test_a_gpu_is_removed_while_the_machine_sleeps(guest: Guest, file: str) -> None:
     """As one that is unplugged from a sleeping notebook: its removal does not wait for the machine to wake, which waits
-    for the removal. Seen failing, by losing the guest, with work on system_freezable_wq that the bus notifier waits
-    for."""
-    with keep_open(guest, "hold_channel", REFS[0]) if held else contextlib.nullcontext():
+    for the removal; also with a channel held and with samples being taken. Seen failing, by losing the guest, with work
+    on system_freezable_wq that the bus notifier waits for; with samples, where their thread is frozen."""
+    text = {"hold_channel": REFS[0], "samples": "1000"}.get(file, "")
+    with keep_open(guest, file, text, "head -c 65536 <&3 >/dev/null") if file else contextlib.nullcontext():
         remove_while_asleep(guest)
     assert guest.read("/proc/gpu1/runlist0")
     guest.check("echo 1 >/sys/bus/pci/rescan")
     wait_until(lambda: guest.run("cat /proc/gpu0/runlist0")[0] == 0, "it does not come back", LIMIT)
     assert pci_folder(0) in guest.check("ls -d /sys/bus/pci/devices/*")
+
+
+@pytest.fixture(name="reader")
+def start_reader(guest: Guest) -> Iterator[int]:
+    """Process 1000 of nobody in particular is inside of num_gpcs of the first GPU, for a page that never arrives. Its
+    id."""
+    files = initramfs.modules_with_needs(paths.kernel_tree(), ("fuse",))
+    if not files and "FUSE_FS" not in paths.kernel_options():
+        pytest.skip("this kernel has no FUSE")
+    if guest.run("[ -e /sys/fs/fuse ]")[0]:
+        for path in files:
+            guest.push(initramfs.module_content(path), "/tmp/fuse.ko")
+            guest.check("insmod /tmp/fuse.ko")
+    guest.check("chmod 666 /dev/fuse; echo 1 >/proc/sys/kernel/unprivileged_userns_clone || true")
+    pid = int(guest.check("setsid become -u 1000 -- stuck /proc/gpu0/num_gpcs >/tmp/stuck 2>&1 </dev/null & echo $!"))
+    try:
+        wait_until(lambda: guest.read(f"/proc/{pid}/wchan") == "request_wait_answer", "the reader does not wait", LIMIT)
+        yield pid
+    finally:
+        guest.run(f"kill -9 $(head -n 1 /tmp/stuck) {pid}")
+        wait_until(lambda: guest.run(f"[ -e /proc/{pid} ]")[0] != 0, "the reader does not end", LIMIT)
+
+
+def start_command(guest: Guest, name: str, text: str) -> Callable[[], bool]:
+    """Runs shell text in the background; whether it has ended, with status 0."""
+    guest.check(f"rm -f /tmp/{name}; (({text}); echo $? >/tmp/{name}) >/dev/null 2>&1 </dev/null &")
+    return lambda: guest.run(f"cat /tmp/{name} 2>/dev/null")[1] == "0\n"
+
+
+def test_a_reader_holds_up_nothing_but_its_file(guest: Guest, reader: int) -> None:
+    """The GPU of a reader whose memory never arrives is removed and found again: it is shown, under another number, and
+    the kernel log says why. Another GPU can be removed, the bus scanned, another module unloaded. Unloading gpulens
+    waits, and says for which process; it ends with the reader.
+    Seen failing with the module of b732241: the scan hung in proc_remove(), with the PCI core's lock."""
+    scan = start_command(guest, "scan", f"echo 1 >{pci_folder(0)}/remove && echo 1 >/sys/bus/pci/rescan")
+    wait_until(scan, "the first GPU is not found again", LIMIT)
+    wait_until(lambda: guest.run("cat /proc/gpu2/runlist0")[0] == 0, "it is not shown", LIMIT)
+    assert pci_address(0) in guest.read("/proc/gpu2/chip")
+    log = guest.check("dmesg | grep gpulens:")
+    assert f"{pci_address(0)}: gets another number, since files of /proc/gpu0 are in use" in log
+    assert f"/proc/gpu0/num_gpcs: waiting for process {reader}, which reads or writes it" in log
+    done = start_command(guest, "other", f"echo 1 >{pci_folder(1)}/remove && echo 1 >/sys/bus/pci/rescan && "
+                         "rmmod owner; insmod /modules/owner.ko && rmmod owner")
+    wait_until(done, "another GPU is held up", LIMIT)
+    wait_until(lambda: guest.run("cat /proc/gpu1/runlist0")[0] == 0, "it is not shown", LIMIT)
+    guest.check("dmesg -c >/dev/null")
+    unload = start_command(guest, "unload", "rmmod gpulens")
+    wait_until(lambda: f"waiting for process {reader}" in guest.run("dmesg")[1], "nothing is said", LIMIT)
+    assert not unload() and guest.run("[ -e /proc/gpu1 ]")[0] != 0
+    guest.check("kill -9 $(head -n 1 /tmp/stuck)")
+    wait_until(unload, "it is not unloaded", LIMIT)
+    guest.load("gpulens", "control=1")
+
+
+WRITERS = """
+for i in 1 2 3 4 5 6 7 8; do
+    (while [ ! -e /tmp/stop ]; do tryop write /proc/gpu0/preempt_tsg 3 >/tmp/answer$i; done) &
+done
+"""
+
+
+@pytest.mark.parametrize("held", [False, True], ids=["idle", "held"])
+def test_a_gpu_is_removed_beside_requests_that_never_complete(guest: Guest, held: bool) -> None:
+    """Eight writers of preempts, each of which takes a second, one after the other: the removal waits for none, also
+    where channels are held, which are enabled first. Seen failing, with four seconds and more, with the module of
+    b732241 and, with channels held, without lens_dev.ending."""
+    guest.emu[0].cmd({"cmd": "fault", "kind": "preempt-hangs"})
+    guest.check("rm -f /tmp/stop")
+    hold = 'while [ ! -e /tmp/stop ]; do printf "* 1000" >&3; usleep 10000; done'
+    with keep_open(guest, "hold_channel", REFS[0], hold) if held else contextlib.nullcontext():
+        took = float(guest.check(f"{WRITERS} sleep 2; cut -d' ' -f1 /proc/uptime >/tmp/began; "
+                                 f"echo 1 >{pci_folder(0)}/remove; cut -d' ' -f1 /proc/uptime >/tmp/ended; "
+                                 "touch /tmp/stop; wait; echo $(cat /tmp/ended) $(cat /tmp/began) | "
+                                 "awk '{ print $1 - $2 }'", timeout=60))
+    assert took < 3 * SLOW  # 0.02 s on an idle machine; one request alone takes a second, eight in a row eight
+    assert is_enabled(Card(guest, GP106, 0), 16)
