@@ -385,9 +385,12 @@ static int control_find_inst(struct lens_gpu *gpu, struct lens_channel *c, bool 
 		return s.bound ? 0 : -ENOENT;
 	}
 	/* From Ampere on, the runlist entry alone has it. */
-	err = control_find_on_runlist(gpu, c->rl, &f);
+	err = lens_runlist_read_regs(gpu, c->rl, &c->regs);
+	if (!err)
+		err = control_find_on_runlist(gpu, c->rl, &f);
 	if (err)
 		return err;
+	c->index = f.index;
 	c->inst_target = f.entry.inst_target;
 	c->inst = f.entry.inst;
 	return f.found ? 0 : -ENOENT;
@@ -404,20 +407,18 @@ int lens_channel_find(struct lens_gpu *gpu, const struct lens_ref *ref, struct l
 	return err ? err : control_find_inst(gpu, c, enabled);
 }
 
-/* A channel's entry on its runlist. */
-struct control_entry {
+struct control_same {
 	struct lens_gpu *gpu;
 	const struct lens_channel *channel;
-	struct lens_runlist_regs regs;	/* of the list */
 	enum lens_aperture ap;
-	u64 at;
+	u64 at;			/* its entry on the runlist */
 	bool enable;
 };
 
 /* Check again immediately before the write, as control_rewrite_entry(). */
 static int control_enable_entry(void *arg)
 {
-	struct control_entry *s = arg;
+	struct control_same *s = arg;
 	const struct lens_channel *c = s->channel;
 	const struct lens_host_ops *host = s->gpu->chip->host;
 	struct lens_runlist_regs now;
@@ -434,32 +435,42 @@ static int control_enable_entry(void *arg)
 	if (err)
 		return err;
 	host->decode_entry(entry.words, &e);
-	if (e.is_tsg || e.id != c->id || !lens_regs_are_equal(&s->regs, &now))
+	if (!lens_regs_are_equal(&c->regs, &now) || e.is_tsg || e.id != c->id)
 		return -EBUSY;
 	if (e.inst != c->inst || e.inst_target != c->inst_target)
 		return -ESTALE;
 	return host->enable_channel(s->gpu, c->rl, c->id, s->enable);
 }
 
+static int control_enable_listed(struct lens_gpu *gpu, const struct lens_channel *c, bool enable)
+{
+	struct control_same s = { .gpu = gpu, .channel = c, .enable = enable };
+	int err = lens_decode_target(c->regs.target, &s.ap);
+
+	if (err)
+		return err;
+	s.at = c->regs.base + (u64)c->index * gpu->chip->entry_words * 4;
+	return lens_run_exclusive_at(gpu, s.ap, s.at, control_enable_entry, &s);
+}
+
 int lens_channel_enable_same(struct lens_gpu *gpu, const struct lens_channel *c, bool enable)
 {
-	struct control_entry s = { .gpu = gpu, .channel = c, .enable = enable };
-	struct control_find f = { .id = c->id };
+	struct lens_channel now = *c;
+	bool enabled;
 	int err;
 
 	if (gpu->chip->host->enable_same)
 		return gpu->chip->host->enable_same(gpu, c, enable);
-	err = lens_runlist_read_regs(gpu, c->rl, &s.regs);
-	if (!err)
-		err = control_find_on_runlist(gpu, c->rl, &f);
-	if (!err && !f.found)
-		err = -ENOENT;
-	if (!err)
-		err = lens_decode_target(s.regs.target, &s.ap);
+	err = control_enable_listed(gpu, c, enable);
+	if (err != -EBUSY)
+		return err;
+	/* The driver has submitted another list since: look for the channel there. */
+	err = control_find_inst(gpu, &now, &enabled);
 	if (err)
 		return err;
-	s.at = s.regs.base + (u64)f.index * gpu->chip->entry_words * 4;
-	return lens_run_exclusive_at(gpu, s.ap, s.at, control_enable_entry, &s);
+	if (now.inst != c->inst || now.inst_target != c->inst_target)
+		return -ESTALE;
+	return control_enable_listed(gpu, &now, enable);
 }
 
 int lens_channel_set_preemption(struct lens_gpu *gpu, const struct lens_ref *ref,

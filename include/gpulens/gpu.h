@@ -60,12 +60,16 @@ struct lens_ref {
  * @id:		channel id
  * @inst_target:	memory of the instance block, as in the register or the runlist's entry
  * @inst:	its address
+ * @regs:	Ampere ..: the list that it was found on
+ * @index:	Ampere ..: its entry there
  */
 struct lens_channel {
 	const struct lens_runlist *rl;
 	u32 id;
 	u32 inst_target;
 	u64 inst;
+	struct lens_runlist_regs regs;
+	u32 index;
 };
 
 /**
