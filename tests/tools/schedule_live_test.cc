@@ -143,8 +143,8 @@ public:
 				gpu_.gpu->chip->host->decode_entry(words, &e);
 				tsg = e.is_tsg ? e.id : tsg;
 				for (u32 w = 0; tsg == id && w < size; w++)
-					if (int err = gpu_.io()->ops->store32(gpu_.io(), LENS_SYS, AT + u64{n * size + w} * 4,
-									      words[w]))
+					if (int err = gpu_.io()->ops->store32(gpu_.io(), LENS_SYS,
+									      AT + u64{n * size + w} * 4, words[w]))
 						return err;
 				n += tsg == id;
 			}
