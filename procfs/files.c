@@ -54,26 +54,6 @@ static int files_release(struct inode *inode, struct file *file)
 	return 0;
 }
 
-/*
- * With unsafe_world_readable=1, for a reader without the capability: waits for the budget that the
- * last such read used, and once more if that was not enough.
- */
-static int files_show_budgeted(const struct lens_file *f, struct lens_text *t)
-{
-	int tries, err;
-
-	err = lens_stop_budget_begin();
-	if (err)
-		return err;
-	for (tries = 0, err = -EBUSY; err == -EBUSY && tries < 2; tries++) {
-		err = lens_stop_budget_wait(READ_ONCE(f->dev->budgeted_ns));
-		if (!err)
-			err = f->type->show(f, false, t);
-	}
-	lens_stop_budget_end();
-	return err;
-}
-
 static int files_collect_text(const struct lens_file *f, bool observe, struct lens_text *t)
 {
 	int err;
@@ -86,10 +66,7 @@ static int files_collect_text(const struct lens_file *f, bool observe, struct le
 		if (err && err != -ENODATA)
 			return err;
 	}
-	if (f->type->access == LENS_ACCESS_SCHEDULING && !observe)
-		err = files_show_budgeted(f, t);
-	else
-		err = f->type->show(f, observe, t);
+	err = f->type->show(f, observe, t);
 	return err ? err : t->err;
 }
 

@@ -22,14 +22,11 @@ void lens_format_copy_topology(struct lens_text *t, const struct lens_gpu *gpu,
 /* places: the hardware's order or counts; NULL or without TPCs: count TPCs GPC by GPC. */
 void lens_format_tpc_map(struct lens_text *t, const struct lens_gpu *gpu,
 			 const struct lens_tpc_places *places);
-/*
- * addresses: print addresses; else zeros. If the entries could not be read (entries_err), prints
- * the registers and the reason.
- */
+/* If the entries could not be read (entries_err), prints the registers and the reason. */
 void lens_format_runlist(struct lens_text *t, const struct lens_gpu *gpu,
-			 const struct lens_runlist_snap *snap, bool addresses);
+			 const struct lens_runlist_snap *snap);
 struct lens_bars;
-void lens_format_bars(struct lens_text *t, const struct lens_bars *bars, bool addresses);
+void lens_format_bars(struct lens_text *t, const struct lens_bars *bars);
 /* Numbers of reads or writes of a kind of file. name: of its type, which may contain %u. */
 void lens_format_calls(struct lens_text *t, bool writes, const char *name, u64 calls, u64 failed);
 void lens_format_cost(struct lens_text *t, const struct lens_cost *cost);

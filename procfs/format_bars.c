@@ -6,7 +6,7 @@
 #include "../include/gpulens/bar.h"
 #include "format.h"
 
-static void format_bar(struct lens_text *t, const struct lens_bars *bars, u32 i, bool addresses)
+static void format_bar(struct lens_text *t, const struct lens_bars *bars, u32 i)
 {
 	const struct lens_bar *b = &bars->bar[i];
 
@@ -19,7 +19,7 @@ static void format_bar(struct lens_text *t, const struct lens_bars *bars, u32 i,
 		lens_text_add(t, "physical\n");
 	else
 		lens_text_add(t, "virtual, page directory 0x%012llx (%s), pages %s%s\n",
-			      addresses ? (unsigned long long)b->pdb : 0ULL,
+			      (unsigned long long)b->pdb,
 			      lens_target_name(b->pdb_target), b->mmu->name,
 			      bars->err[i] == -E2BIG ? ", too many to look at all" :
 			      bars->err[i] ? ", some page tables not readable" : "");
@@ -36,15 +36,15 @@ static bool format_bars_are_complete(const struct lens_bars *bars)
 	return true;
 }
 
-void lens_format_bars(struct lens_text *t, const struct lens_bars *bars, bool addresses)
+void lens_format_bars(struct lens_text *t, const struct lens_bars *bars)
 {
 	u32 i, bar, shown;
 
 	for (bar = 0; bar < LENS_BARS; bar++)
-		format_bar(t, bars, bar, addresses);
+		format_bar(t, bars, bar);
 	for (i = 0; i < bars->n; i++) {
 		lens_text_add(t, "runlist %-2u 0x%012llx (%s):", bars->runlist[i],
-			      addresses ? (unsigned long long)bars->find[0][i].addr : 0ULL,
+			      (unsigned long long)bars->find[0][i].addr,
 			      lens_target_name(bars->target[i]));
 		for (bar = 0, shown = 0; bar < LENS_BARS; bar++) {
 			const struct lens_bar_find *f = &bars->find[bar][i];
@@ -52,7 +52,7 @@ void lens_format_bars(struct lens_text *t, const struct lens_bars *bars, bool ad
 			if (!f->found)
 				continue;
 			lens_text_add(t, " BAR%u+0x%08llx", bar + 1,
-				      addresses ? (unsigned long long)f->offset : 0ULL);
+				      (unsigned long long)f->offset);
 			shown++;
 		}
 		if (shown)

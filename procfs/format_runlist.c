@@ -68,7 +68,7 @@ static void format_address(struct lens_text *t, const char *in, const char *labe
 }
 
 static void format_context(struct lens_text *t, const struct lens_gpu *gpu,
-			   const struct lens_context *c, const char *in, bool addresses)
+			   const struct lens_context *c, const char *in)
 {
 	u32 n = 0;
 	u64 bits;
@@ -78,7 +78,7 @@ static void format_context(struct lens_text *t, const struct lens_gpu *gpu,
 		lens_text_add(t, "%s| %20s|\n", in, format_explain_context(c->err));
 		return;
 	}
-	format_address(t, in, "PDB:", addresses ? c->pdb : 0);
+	format_address(t, in, "PDB:", c->pdb);
 	lens_text_add(t, "%s| Target:%13s|\n", in, lens_target_name(c->target));
 	lens_text_add(t, "%s| Pages: %13s|\n", in, c->mmu->name);
 	if (gpu->chip->ctxsw == LENS_CTXSW_VEID) {
@@ -92,7 +92,7 @@ static void format_context(struct lens_text *t, const struct lens_gpu *gpu,
 		lens_text_add(t, "%s| %20s|\n", in, format_explain_context(c->image_err));
 		return;
 	}
-	format_address(t, in, "VA:", addresses ? c->image_va : 0);
+	format_address(t, in, "VA:", c->image_va);
 	lens_text_add(t, "%s| Ctx. ID:  0x%08x|\n", in, c->context_id);
 	lens_text_add(t, "%s| Gfx. Preemption:%4s|\n", in,
 		      format_preemption_name(c->graphics, false));
@@ -106,7 +106,7 @@ static void format_context(struct lens_text *t, const struct lens_gpu *gpu,
 
 static void format_channel(struct lens_text *t, const struct lens_gpu *gpu,
 			   const struct lens_entry *e, const u32 *state, int err,
-			   const struct lens_context *c, const char *in, bool addresses)
+			   const struct lens_context *c, const char *in)
 {
 	struct lens_channel_state s;
 	u64 inst = e->inst;
@@ -147,29 +147,29 @@ static void format_channel(struct lens_text *t, const struct lens_gpu *gpu,
 	}
 	format_flag(t, in, "Runqueue", e->runqueue);
 	lens_text_add(t, "%s| Inst: 0x%012llx|\n", in,
-		      (unsigned long long)(addresses ? inst : 0));
+		      (unsigned long long)inst);
 	lens_text_add(t, "%s| Target:%13s|\n", in,
 		      has_target ? lens_target_name(target) : "unknown");
 	if (c && !err)
-		format_context(t, gpu, c, in, addresses);
+		format_context(t, gpu, c, in);
 	lens_text_add(t, "%s+---------------------+\n", in);
 }
 
 /* What the list's registers say. */
-static void format_list(struct lens_text *t, const struct lens_runlist_regs *regs, bool addresses)
+static void format_list(struct lens_text *t, const struct lens_runlist_regs *regs)
 {
 	lens_text_add(t, "List: base 0x%012llx, target %s, entries %u, pending %u\n",
-		      (unsigned long long)(addresses ? regs->base : 0),
+		      (unsigned long long)regs->base,
 		      lens_target_name(regs->target), regs->length, regs->pending);
 }
 
 void lens_format_runlist(struct lens_text *t, const struct lens_gpu *gpu,
-			 const struct lens_runlist_snap *snap, bool addresses)
+			 const struct lens_runlist_snap *snap)
 {
 	u32 i, left = 0, tsg = 0, want = 0;
 	struct lens_entry e;
 
-	format_list(t, &snap->regs, addresses);
+	format_list(t, &snap->regs);
 	for (i = 0; i < snap->n; i++) {
 		gpu->chip->host->decode_entry(&snap->entries[i * gpu->chip->entry_words], &e);
 		if (e.is_tsg) {
@@ -192,8 +192,7 @@ void lens_format_runlist(struct lens_text *t, const struct lens_gpu *gpu,
 			lens_text_add(t, "! channel %u: outside of any TSG, which is not legal\n",
 				      e.id);
 		format_channel(t, gpu, &e, &snap->state[2 * i], snap->err[i],
-			       snap->context ? &snap->context[i] : NULL, left ? "  " : "",
-			       addresses);
+			       snap->context ? &snap->context[i] : NULL, left ? "  " : "");
 		if (left)
 			left--;
 	}

@@ -182,7 +182,7 @@ static int show_runlist(const struct lens_file *f, bool observe, struct lens_tex
 	if (lens_entries_are_unreadable(&snap, err))
 		err = 0;
 	if (!err)
-		lens_format_runlist(t, &f->dev->gpu, &snap, observe);
+		lens_format_runlist(t, &f->dev->gpu, &snap);
 	lens_snap_free(&snap);
 	return err;
 }
@@ -193,7 +193,7 @@ static int show_bars(const struct lens_file *f, bool observe, struct lens_text *
 
 	if (IS_ERR(bars))
 		return PTR_ERR(bars);
-	lens_format_bars(t, bars, observe);
+	lens_format_bars(t, bars);
 	kvfree(bars);
 	return 0;
 }

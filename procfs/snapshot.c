@@ -141,7 +141,7 @@ static void snapshot_put_topology(struct snapshot_writer *w, const struct lens_d
 
 static void snapshot_put_channel(struct snapshot_writer *w, const struct lens_gpu *gpu,
 				 const struct lens_runlist_snap *snap, u32 i,
-				 const struct lens_entry *e, int tsg, bool addresses)
+				 const struct lens_entry *e, int tsg)
 {
 	struct gpulens_channel *rec = snapshot_add_record(w, GPULENS_RECORD_CHANNEL);
 	const u32 *state = &snap->state[2 * i];
@@ -176,16 +176,15 @@ static void snapshot_put_channel(struct snapshot_writer *w, const struct lens_gp
 			rec->inst_target = s.inst_target;
 			flags &= ~GPULENS_CHANNEL_NO_TARGET;
 		}
-		/* The first PCCSR word contains an address. */
-		rec->raw[0] = cpu_to_le32(s.pccsr && !addresses ? 0 : state[0]);
+		rec->raw[0] = cpu_to_le32(state[0]);
 		rec->raw[1] = cpu_to_le32(state[1]);
 	}
 	rec->flags = cpu_to_le32(flags);
-	rec->inst = cpu_to_le64(addresses ? inst : 0);
+	rec->inst = cpu_to_le64(inst);
 }
 
 static void snapshot_put_runlist(struct snapshot_writer *w, const struct lens_gpu *gpu,
-				 const struct lens_runlist_snap *snap, int err, bool addresses)
+				 const struct lens_runlist_snap *snap, int err)
 {
 	struct gpulens_runlist *rec = snapshot_add_record(w, GPULENS_RECORD_RUNLIST);
 	u32 i, left = 0, n = err ? 0 : snap->n;
@@ -202,7 +201,7 @@ static void snapshot_put_runlist(struct snapshot_writer *w, const struct lens_gp
 	rec->length = cpu_to_le32(snap->regs.length);
 	rec->channels = cpu_to_le32(snap->rl->channels);
 	rec->pbdmas = cpu_to_le32(snap->rl->pbdmas);
-	rec->base = cpu_to_le64(addresses ? snap->regs.base : 0);
+	rec->base = cpu_to_le64(snap->regs.base);
 	rec->target = snap->regs.target;
 	for (i = 0; i < n; i++) {
 		gpu->chip->host->decode_entry(&snap->entries[i * gpu->chip->entry_words], &e);
@@ -218,7 +217,7 @@ static void snapshot_put_runlist(struct snapshot_writer *w, const struct lens_gp
 			left = e.length;
 			continue;
 		}
-		snapshot_put_channel(w, gpu, snap, i, &e, left ? tsgid : LENS_NONE, addresses);
+		snapshot_put_channel(w, gpu, snap, i, &e, left ? tsgid : LENS_NONE);
 		if (left)
 			left--;
 	}
@@ -246,7 +245,7 @@ static void snapshot_put_engine_now(struct snapshot_writer *w, u32 engine,
 }
 
 static int snapshot_lay_out(const struct lens_file *f, struct snapshot_content *all, u64 start,
-			    u64 took, bool addresses, struct lens_text *t)
+			    u64 took, struct lens_text *t)
 {
 	const struct lens_topology *topo = &f->dev->gpu.topo;
 	struct gpulens_header *h;
@@ -263,7 +262,7 @@ static int snapshot_lay_out(const struct lens_file *f, struct snapshot_content *
 	for (i = 0; i < topo->n_engines && all->engines_read; i++)
 		snapshot_put_engine_now(&w, i, &all->now[i], all->now_err[i]);
 	for (i = 0; i < topo->n_runlists; i++)
-		snapshot_put_runlist(&w, &f->dev->gpu, &all->snap[i], all->err[i], addresses);
+		snapshot_put_runlist(&w, &f->dev->gpu, &all->snap[i], all->err[i]);
 	h = (struct gpulens_header *)w.buf;
 	h->magic = cpu_to_le32(GPULENS_MAGIC);
 	h->version = cpu_to_le16(GPULENS_VERSION);
@@ -306,7 +305,7 @@ int lens_show_snapshot(const struct lens_file *f, bool observe, struct lens_text
 	took = ktime_get_ns() - start;
 	err = lens_dev_end_use(f->dev, 0);
 	if (!err)
-		err = snapshot_lay_out(f, all, start, took, observe, t);
+		err = snapshot_lay_out(f, all, start, took, t);
 out:
 	for (i = 0; i < topo->n_runlists; i++)
 		lens_snap_free(&all->snap[i]);
@@ -341,7 +340,7 @@ int lens_show_topology(const struct lens_file *f, bool observe, struct lens_text
 		err = 0;
 	}
 	if (!err)
-		err = snapshot_lay_out(f, all, ktime_get_ns(), 0, false, t);
+		err = snapshot_lay_out(f, all, ktime_get_ns(), 0, t);
 	kvfree(all);
 	return err;
 }

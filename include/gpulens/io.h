@@ -101,8 +101,8 @@ enum lens_stop {
  * store to an image that is replayed); -EOPNOTSUPP, this implementation cannot reach the
  * aperture; -EIO, not memory of this GPU, or it cannot be accessed; -EIO or -EINVAL, addr is not
  * aligned; -EPERM, @store32 or @atomic of a recorder. The module's give further, and @atomic's
- * too: -ETIMEDOUT, the time limit of the use or of the stop is over; -EBUSY, the budget of stops
- * is used up or the device's lock is held; -EACCES, Xen lent the GPU to another domain. For
+ * too: -ETIMEDOUT, the time limit of the use or of the stop is over; -EBUSY, the device's
+ * lock is held; -EACCES, Xen lent the GPU to another domain. For
  * system memory: -ENXIO, the bus address cannot be translated; -ENOMEM.
  *
  * Context: the module stops the machine for fn of @exclusive (not on Tegra, where nothing is

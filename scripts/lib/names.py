@@ -21,7 +21,6 @@ LEFT_NAMES = {
     "tests/support/program.py": ("gpulens", "image"),
     "tests/support/vm/cards.py": ("scenario", "healthy"),
     "tests/support/vm/formats.py": ("shape",),
-    "tests/vm/test_stop_budget.py": ("stops", "files", "answers", "share"),
 }
 PRESCRIBED = {"main", "PrintTo", "operator", "malloc"}
 # A definition at the left margin: its type, its name, its parameters, a brace.

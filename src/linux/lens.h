@@ -63,9 +63,6 @@ struct lens_use {
 	int over;			/* no more accesses: -ETIMEDOUT, -EBUSY (lens_dev.ending) */
 	bool ends_holds;		/* goes on in spite of lens_dev.ending and of signals */
 	bool device_locked;		/* the caller holds the device's lock */
-	bool budgeted;			/* stops are charged to the budget (budget.c) */
-	bool over_budget;
-	u64 stopped_ns;			/* time for which it stopped the machine */
 	struct lens_pin pin;		/* system memory that can be accessed in a stop */
 
 	/* While the machine is stopped. */
@@ -115,7 +112,6 @@ struct lens_dev {
 	void __iomem *bar0;		/* NULL once unmapped */
 	resource_size_t bar0_start, bar0_len;
 	struct lens_use use;
-	u64 budgeted_ns;		/* stopped time of the last budgeted use */
 	struct lens_io io;
 	enum lens_rd64 rd64;
 	struct lens_gpu gpu;		/* constant after attach */
@@ -147,7 +143,7 @@ static inline void lens_dev_release(struct lens_dev *dev)
 /*
  * Begin a use. 0, with the lock held until lens_dev_end_use(); errors of lens_dev_acquire() and
  * lens_mmio_probe_gpu(); -EBUSY: lens_dev.ending; -EINTR. lens_dev_end_use() returns the result of
- * the use, which it is given, or -ENODEV, -ETIMEDOUT or -EBUSY (out of budget, or holds are ended).
+ * the use, which it is given, or -ENODEV, -ETIMEDOUT or -EBUSY (holds are ended).
  */
 int lens_dev_begin_use(struct lens_dev *dev);
 int __must_check lens_dev_end_use(struct lens_dev *dev, int result);
@@ -209,7 +205,7 @@ void lens_holds_stop(struct lens_dev *dev);
 /* Who may open a file of /proc/gpuX. */
 enum lens_access {
 	LENS_ACCESS_TOPOLOGY,	/* everyone */
-	LENS_ACCESS_SCHEDULING,	/* lens_may_observe(); everyone with unsafe_world_readable=1 */
+	LENS_ACCESS_SCHEDULING,	/* lens_may_observe() */
 	LENS_ACCESS_RAW,	/* words as read: lens_may_observe(), and no lockdown */
 	LENS_ACCESS_SAMPLES,	/* lens_may_observe() */
 	LENS_ACCESS_CONTROL,	/* lens_may_control() */
@@ -229,22 +225,6 @@ int lens_check_reader(enum lens_access access, const struct file *file, bool *ob
 bool lens_may_observe(const struct file *file);
 /* May they control the GPU? 0; -EPERM; -EACCES: the module was loaded with control=0. */
 int lens_may_control(const struct file *file);
-/* -- budget.c -- */
-/*
- * With unsafe_world_readable=1, the stops of readers without the capability are charged to a
- * budget: those in uses of a GPU by this task between begin (0 or -EINTR) and end.
- */
-int lens_stop_budget_begin(void);
-void lens_stop_budget_end(void);
-/* Wait until the budget has ns, or is full, and one stop more. 0 or -ERESTARTSYS. */
-int lens_stop_budget_wait(u64 ns);
-/* Is this task between begin and end? */
-bool lens_stop_is_budgeted(void);
-/* Is the longest stop left in the budget? */
-bool lens_stop_budget_allows_stop(void);
-/* took_ns: stopped_ns and the time until all processors had stopped. */
-void lens_stop_budget_charge(u64 stopped_ns, u64 took_ns);
-
 /* -- trace.c -- */
 /* Trace a write to a control file, also a refused one. */
 void lens_trace_control(const struct lens_dev *dev, const char *action, int runlist, s64 id,

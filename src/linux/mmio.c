@@ -282,7 +282,6 @@ static int mmio_run_stopped(void *arg)
 	end = ktime_get_ns();
 	/* Earlier: the clock wrapped while it was not advanced. */
 	ns = end > start ? end - start : 0;
-	use->stopped_ns += ns;
 	cost->stops++;
 	cost->stopped_ns += ns;
 	cost->longest_stop_ns = max(cost->longest_stop_ns, ns);
@@ -313,14 +312,13 @@ static int mmio_lock_owner(struct lens_dev *dev)
 
 /*
  * Runs fn while all other processors are stopped. -ETIMEDOUT: the use was over, or the stop ended
- * before fn had finished; -EBUSY: the budget is used up.
+ * before fn had finished.
  */
 static int mmio_stop_machine(struct lens_io *io, int (*fn)(void *arg), void *arg)
 {
 	struct mmio_call c = { .io = io, .fn = fn, .arg = arg };
 	struct lens_dev *dev = mmio_to_dev(io);
 	struct lens_use *use = &dev->use;
-	u64 before = use->stopped_ns, start;
 	int err;
 
 	if (mmio_use_is_over(dev, ktime_get_ns()))
@@ -330,21 +328,14 @@ static int mmio_stop_machine(struct lens_io *io, int (*fn)(void *arg), void *arg
 		use->over = -ETIMEDOUT;
 		return -ETIMEDOUT;
 	}
-	if (use->budgeted && !lens_stop_budget_allows_stop()) {
-		use->over_budget = true;
-		return -EBUSY;
-	}
 	err = mmio_lock_owner(dev);
 	if (err)
 		return err;
-	start = ktime_get_ns();
 	err = stop_machine(mmio_run_stopped, &c, NULL);
 	mmio_unlock_owner(dev);
 	/* fn took the all ones of refused reads for another error. */
 	if (err && use->cut)
 		err = -ETIMEDOUT;
-	if (use->budgeted)
-		lens_stop_budget_charge(use->stopped_ns - before, ktime_get_ns() - start);
 	return err;
 }
 

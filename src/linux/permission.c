@@ -22,11 +22,6 @@ static bool permission_control = true;
 module_param_named(control, permission_control, bool, 0444);
 MODULE_PARM_DESC(control, "allow the files that control the GPU (default 1); 0 refuses every write with EACCES");
 
-static bool permission_world_readable;
-module_param_named(unsafe_world_readable, permission_world_readable, bool, 0444);
-MODULE_PARM_DESC(unsafe_world_readable,
-		 "let every user read runlists, snapshot and bars (default 0); every user can then stop all processors and see the TSGs and channels of others");
-
 int __init lens_permission_init(void)
 {
 	if (permission_gid < -1)
@@ -57,8 +52,6 @@ int lens_check_reader(enum lens_access access, const struct file *file, bool *ob
 	switch (access) {
 	case LENS_ACCESS_TOPOLOGY:
 		return 0;
-	case LENS_ACCESS_SCHEDULING:
-		return *observe || permission_world_readable ? 0 : -EPERM;
 	case LENS_ACCESS_RAW:
 		return permission_may_see_raw(file) ? 0 : -EPERM;
 	default:
@@ -82,9 +75,6 @@ umode_t lens_file_mode(enum lens_access access)
 		/* Partitioning programs run without a capability. */
 		return 0444;
 	case LENS_ACCESS_SCHEDULING:
-		if (permission_world_readable)
-			return 0444;
-		fallthrough;
 	case LENS_ACCESS_RAW:
 		return group ? 0440 : 0400;
 	case LENS_ACCESS_SAMPLES:

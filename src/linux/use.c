@@ -17,12 +17,8 @@ int lens_dev_end_locked(struct lens_dev *dev, int result)
 {
 	/* Also if the GPU was removed meanwhile: the bus still counts the use. */
 	lens_dev_release(dev);
-	if (dev->use.budgeted)
-		WRITE_ONCE(dev->budgeted_ns, dev->use.over_budget ? U64_MAX : dev->use.stopped_ns);
 	if (READ_ONCE(dev->gone))
 		return -ENODEV;
-	if (dev->use.over_budget)
-		return -EBUSY;
 	return dev->use.over ? dev->use.over : result;
 }
 
@@ -37,7 +33,6 @@ int lens_dev_begin_locked(struct lens_dev *dev, u32 ms)
 	use->task = current;
 	use->resched_ns = ktime_get_ns();
 	use->until = use->resched_ns + (u64)ms * NSEC_PER_MSEC;
-	use->budgeted = lens_stop_is_budgeted();
 	err = lens_mmio_probe_gpu(dev);
 	if (err)
 		return lens_dev_end_locked(dev, err);

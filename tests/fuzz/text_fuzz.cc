@@ -35,16 +35,16 @@ void format_topology(bool large)
 		lens_format_tpc_map(&text, &gpu.gpu, lens_cwd_read_places(&gpu.gpu, &places) ? nullptr : &places);
 }
 
-void format_runlist(bool contexts, bool addresses)
+void format_runlist(bool contexts)
 {
 	if (lists.start(gpu) && !lists.collect(gpu.gpu, contexts))
-		lens_format_runlist(&text, &gpu.gpu, &lists.snap, addresses);
+		lens_format_runlist(&text, &gpu.gpu, &lists.snap);
 }
 
-void bars_and_stats(bool addresses)
+void bars_and_stats()
 {
 	if (lists.start(gpu) && !lens_bars_collect(&gpu.gpu, &bars, &room, 64))
-		lens_format_bars(&text, &bars, addresses);
+		lens_format_bars(&text, &bars);
 	lens_format_cost(&text, &gpu.io()->cost);
 	lens_format_calls(&text, gpu.stream.take<uint8_t>() & 1, "gpc%u_tpc_mask", gpu.stream.take<u64>(),
 			  gpu.stream.take<u64>());
@@ -62,9 +62,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	text.len = 0;
 	switch (which % 4) {
 	case 0: format_topology(which / 8 == 0); break;
-	case 1: format_runlist(false, which & 4); break;
-	case 2: format_runlist(true, which & 4); break;
-	case 3: bars_and_stats(which & 4); break;
+	case 1: format_runlist(false); break;
+	case 2: format_runlist(true); break;
+	case 3: bars_and_stats(); break;
 	}
 	FUZZ_CHECK(!text.err);
 	FUZZ_CHECK(!text.len || (text.buf[text.len - 1] == '\n' && !std::memchr(text.buf, 0, text.len)));

@@ -9,8 +9,6 @@
 parameters=/sys/module/gpulens/parameters
 observe=400
 if [ "$(cat $parameters/gid)" != -1 ]; then observe=440; fi
-runlists=$observe
-if [ "$(cat $parameters/unsafe_world_readable)" = Y ]; then runlists=444; fi
 
 for gpu in $gpus; do
 	name=${gpu#/proc/}
@@ -24,7 +22,7 @@ for gpu in $gpus; do
 		fi
 	done
 	for file in "$gpu"/runlist[0-9]* "$gpu/bars" "$gpu/snapshot"; do
-		if [ -e "$file" ]; then same "$name ${file##*/} has mode $runlists" $runlists "$(stat -c %a "$file")"; fi
+		if [ -e "$file" ]; then same "$name ${file##*/} has mode $observe" $observe "$(stat -c %a "$file")"; fi
 	done
 	same "$name image has mode $observe" $observe "$(stat -c %a "$gpu/image")"
 	for file in chip device_info topology stats; do

@@ -208,7 +208,7 @@ TEST(BarsText, NamesTheOffsetsOfEachRunlist)
 	bars.find[0][1] = {LENS_SYS, 0x7000, false, 0};
 	bars.find[1][1] = {LENS_SYS, 0x7000, false, 0};
 	lens_text t{};
-	lens_format_bars(&t, &bars, true);
+	lens_format_bars(&t, &bars);
 	EXPECT_EQ(std::string(t.buf, t.len), "BAR1:       virtual, page directory 0x000012345000 (vid), pages v2\n"
 					     "BAR2:       physical\n"
 					     "runlist 0  0x000080000000 (vid): BAR1+0x00004000 BAR2+0x80000000\n"
@@ -216,20 +216,20 @@ TEST(BarsText, NamesTheOffsetsOfEachRunlist)
 	t.len = 0;
 	bars.err[0] = -E2BIG;
 	bars.err[1] = -EOPNOTSUPP;
-	lens_format_bars(&t, &bars, false);
+	lens_format_bars(&t, &bars);
 	EXPECT_EQ(std::string(t.buf, t.len),
-		  "BAR1:       virtual, page directory 0x000000000000 (vid), pages v2, too many to look at all\n"
+		  "BAR1:       virtual, page directory 0x000012345000 (vid), pages v2, too many to look at all\n"
 		  "BAR2:       none, or not published\n"
-		  "runlist 0  0x000000000000 (vid): BAR1+0x00000000 BAR2+0x00000000\n"
-		  "runlist 12 0x000000000000 (sys coh): not found, not all was read\n");
+		  "runlist 0  0x000080000000 (vid): BAR1+0x00004000 BAR2+0x80000000\n"
+		  "runlist 12 0x000000007000 (sys coh): not found, not all was read\n");
 	t.len = 0;
 	bars.err[0] = -EIO;
-	lens_format_bars(&t, &bars, false);
+	lens_format_bars(&t, &bars);
 	EXPECT_EQ(std::string(t.buf, t.len),
-		  "BAR1:       virtual, page directory 0x000000000000 (vid), pages v2, some page tables not readable\n"
+		  "BAR1:       virtual, page directory 0x000012345000 (vid), pages v2, some page tables not readable\n"
 		  "BAR2:       none, or not published\n"
-		  "runlist 0  0x000000000000 (vid): BAR1+0x00000000 BAR2+0x00000000\n"
-		  "runlist 12 0x000000000000 (sys coh): not found, not all was read\n");
+		  "runlist 0  0x000080000000 (vid): BAR1+0x00004000 BAR2+0x80000000\n"
+		  "runlist 12 0x000000007000 (sys coh): not found, not all was read\n");
 	lens_text_free(&t);
 }
 

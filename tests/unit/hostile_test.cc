@@ -83,7 +83,7 @@ int read_snapshot(lens_gpu *gpu, const lens_runlist *rl)
 	}
 	if (!err && snap.n <= 512) {
 		lens_text t{};
-		lens_format_runlist(&t, gpu, &snap, true);
+		lens_format_runlist(&t, gpu, &snap);
 		EXPECT_EQ(t.err, 0);
 		lens_text_free(&t);
 	}

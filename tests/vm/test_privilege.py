@@ -2,7 +2,6 @@
 """Permissions (docs/proc.md). Control needs CAP_SYS_ADMIN in the initial user namespace. Runlists, addresses, samples
 and images need that or CAP_PERFMON, of the process that opened the file and of the one that uses it, in any namespace.
 With a locked-down kernel, control and images are refused to everybody. Topology is open to everybody.
-unsafe_world_readable=1 lets everybody read runlists, without addresses.
 
 One guest with a GPU of each kind of channel state, PCCSR and channel RAM. helpers/sweep.c tries every way to open a
 file and every call on it, helpers/become.c sets user, capabilities and namespaces. That nothing got through is checked
@@ -64,14 +63,6 @@ def careless(house: House) -> Card:
 def grouped(house: House) -> Card:
     """The same, with files for group 2000."""
     house.load("gid=2000")
-    return house.cards[0]
-
-
-@pytest.fixture
-def world_readable(house: House) -> Card:
-    """The same with unsafe_world_readable=1. Readers may stop the machine without a limit, so that the tests take no
-    longer than as root; test_stop_budget.py tests the limit."""
-    house.load("control=1 unsafe_world_readable=1 stop_percent=100")
     return house.cards[0]
 
 
@@ -289,54 +280,6 @@ def test_random_calls_of_another_user_write_nothing_with_any_file_mode(careless:
     assert not {("write", "OK"), ("pwrite", "OK"), ("writev", "OK"), ("mmap", "OK")} & answers
 
 
-# -- unsafe_world_readable=1
-
-
-def test_world_readable_opens_runlists_and_nothing_else(world_readable: Card) -> None:
-    """Mode 0444 for files that show runlists; image, samples and control files stay closed. Seen failing with image
-    0444."""
-    listing = world_readable.guest.check("cd /proc/gpu0 && stat -c '%n %a' *").splitlines()
-    modes = dict(line.split() for line in listing)
-    assert {name for name, mode in modes.items() if mode == "200"} == set(CONTROL)
-    assert (modes["image"], modes["samples"]) == ("400", "600")
-    assert {mode for name, mode in modes.items() if name not in (*CONTROL, "image", "samples")} == {"444"}
-    world_readable.guest.check("chmod 666 /proc/gpu0/image /proc/gpu0/samples")
-    for name in ("image", "samples"):
-        assert world_readable.guest.run(f"become -u 1000 -- tryop open {world_readable.path(name)} r")[1].strip() == \
-            "open EPERM"
-    world_readable.guest.check("chmod 400 /proc/gpu0/image; chmod 600 /proc/gpu0/samples")
-
-
-@pytest.mark.parametrize("way", LENT)
-def test_world_readable_hides_addresses_without_a_capability_of_opener_and_reader(
-        world_readable: Card, way: str) -> None:
-    """Zeros where either lacks both capabilities in the initial user namespace; the rest is shown. Seen failing with
-    any one address of runlistY, bars or snapshot shown to all, without file_ns_capable(), and without capable()."""
-    addrs = set().union(*find_addresses(world_readable).values())
-    for name in OBSERVE:
-        sweep_in_way(world_readable, way, name, "-r").nothing_got_through()
-        data = read_collected(world_readable.guest, "/tmp/read")
-        assert data and not find_shown(data, addrs)
-        assert name == "snapshot" or not any(read_printed(data.decode()))
-        assert name != "runlist0" or b"Channel Info" in data
-
-
-@pytest.mark.parametrize("name", OBSERVE)
-def test_world_readable_collects_a_new_text_for_another_reader(world_readable: Card, name: str) -> None:
-    """A text that root has begun to read has addresses: a user who continues gets a new text, with zeros."""
-    world_readable.guest.check("rm -f /tmp/read")
-    sweep_files(world_readable.guest, f"-r {world_readable.path(name)} -1 -u 1000", "-3 -k -d /tmp/read")
-    data = read_collected(world_readable.guest, "/tmp/read")
-    assert data and not find_shown(data, set().union(*find_addresses(world_readable).values()))
-
-
-def test_world_readable_shows_root_addresses(world_readable: Card) -> None:
-    """Also with CAP_PERFMON alone."""
-    assert all(read_printed(world_readable.read("runlist0")))
-    text = world_readable.guest.check(f"become -p -- cat {world_readable.path('runlist0')}")
-    assert read_printed(text) and all(read_printed(text))
-
-
 # -- other places
 
 
@@ -443,7 +386,7 @@ def test_gid_does_not_affect_root_or_topology(grouped: Card) -> None:
                                       "chip 444 0", "topology 444 0"]
 
 
-@pytest.mark.parametrize("params", ["gid=-2", "gid=-2147483648", "vram=maybe", "vram=", "unsafe_world_readable=2"])
+@pytest.mark.parametrize("params", ["gid=-2", "gid=-2147483648", "vram=maybe", "vram="])
 def test_invalid_parameters_are_refused(house: House, params: str) -> None:
     """insmod fails with EINVAL. Seen failing with gid=-2 before it was checked: -r--r--r--."""
     guest = house.unloaded()

@@ -97,10 +97,10 @@ struct Contexts : Fake {
 		*cache = {};
 		return lens_contexts_collect(gpu.get(), &snap);
 	}
-	std::string text(bool addresses = true)
+	std::string text()
 	{
 		lens_text t{};
-		lens_format_runlist(&t, gpu.get(), &snap, addresses);
+		lens_format_runlist(&t, gpu.get(), &snap);
 		std::string out = t.buf ? std::string(t.buf, t.len) : "";
 		lens_text_free(&t);
 		return out;

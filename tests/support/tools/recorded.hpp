@@ -58,7 +58,7 @@ public:
 
 		if (s.err)
 			return std::nullopt;
-		lens_format_runlist(&t, chip.gpu.get(), &s.snap, true);
+		lens_format_runlist(&t, chip.gpu.get(), &s.snap);
 		return take(t);
 	}
 
@@ -99,7 +99,7 @@ public:
 		lens_text t{};
 		std::unique_ptr<lens_bars> bars = collect_bars(*chip.gpu);
 
-		lens_format_bars(&t, bars.get(), true);
+		lens_format_bars(&t, bars.get());
 		return take(t);
 	}
 

@@ -147,7 +147,7 @@ void Files::show_runlist(u32 id)
 	if (d_.has_runlists(failures_))
 		list = d_.runlist(id, failures_);
 	if (list)
-		lens_format_runlist(t_, &d_.gpu(), &list->snap, true);
+		lens_format_runlist(t_, &d_.gpu(), &list->snap);
 }
 
 void Files::show_tpc_map()
@@ -230,7 +230,7 @@ void Files::show(const std::string &name)
 			lens_text_add(t_, "%llu\n", static_cast<unsigned long long>(topo().memory_bytes));
 	} else if (name == "bars") {
 		if (std::unique_ptr<lens_bars> bars = d_.bars(failures_))
-			lens_format_bars(t_, bars.get(), true);
+			lens_format_bars(t_, bars.get());
 	} else if (std::optional<u32> id = number_in(name, "runlist")) {
 		show_runlist(*id);
 	} else if (!show_cwd(name)) {
