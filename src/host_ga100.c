@@ -11,9 +11,58 @@
  * published; NVIDIA's open driver runs its GA100 code on them.
  */
 #include "core.h"
+#include "../include/hw/bus.h"
 #include "../include/hw/fifo.h"
 #include "../include/hw/pbdma.h"
 #include "../include/hw/runlist.h"
+
+/*
+ * The device says where these registers are, and requests write there. Registers of the whole GPU
+ * (PMC, PBUS, PTOP) lie below the PBDMAs or, as PRAMIN, elsewhere.
+ */
+#define GA100_PBDMAS_END	(LENS_PPBDMA_GA100_BASE + \
+				 LENS_PPBDMA_GA100__SIZE_1 * LENS_PPBDMA_GA100_STRIDE)
+
+static bool ga100_overlaps(u32 a, u32 a_bytes, u32 b, u32 b_bytes)
+{
+	return (u64)a < (u64)b + b_bytes && (u64)b < (u64)a + a_bytes;
+}
+
+static bool ga100_can_be_at(u32 off, u32 bytes)
+{
+	return off >= GA100_PBDMAS_END && (u64)off + bytes <= LENS_BAR0_BYTES &&
+	       !ga100_overlaps(off, bytes, NV_PRAMIN_START, NV_PRAMIN_SIZE);
+}
+
+static bool ga100_has_regs(u32 base)
+{
+	return ga100_can_be_at(base, LENS_RUNLIST_GA100_SIZE);
+}
+
+/* Do the registers or the channel RAM of a overlap those of b? */
+static bool ga100_runlists_overlap(const struct lens_runlist *a, const struct lens_runlist *b)
+{
+	return ga100_overlaps(a->base, LENS_RUNLIST_GA100_SIZE, b->base, LENS_RUNLIST_GA100_SIZE) ||
+	       ga100_overlaps(a->base, LENS_RUNLIST_GA100_SIZE, b->chram, 4U * b->channels) ||
+	       ga100_overlaps(a->chram, 4U * a->channels, b->base, LENS_RUNLIST_GA100_SIZE) ||
+	       ga100_overlaps(a->chram, 4U * a->channels, b->chram, 4U * b->channels);
+}
+
+/* Of those that overlap none can be trusted. One whose registers could not be read has no place. */
+static void ga100_refuse_overlaps(struct lens_topology *t)
+{
+	u64 refused = 0;
+	u32 i, j;
+
+	for (i = 0; i < t->n_runlists; i++)
+		for (j = 0; j < t->n_runlists; j++)
+			if (i != j && !t->runlists[i].err && t->runlists[j].channels &&
+			    ga100_runlists_overlap(&t->runlists[i], &t->runlists[j]))
+				refused |= 1ULL << i;
+	for (i = 0; i < t->n_runlists; i++)
+		if (refused >> i & 1)
+			t->runlists[i].err = -EIO;
+}
 
 /* Add the runlist by its id. After an error its id is unknown. */
 static int ga100_name_runlist(struct lens_gpu *gpu, u32 base, struct lens_runlist **rl)
@@ -21,6 +70,8 @@ static int ga100_name_runlist(struct lens_gpu *gpu, u32 base, struct lens_runlis
 	u32 id;
 	int err;
 
+	if (!ga100_has_regs(base))
+		return -EIO;
 	err = lens_rd32(gpu, base + NV_RUNLIST_DOORBELL_CONFIG, &id);
 	if (err)
 		return err;
@@ -57,10 +108,15 @@ static int ga100_read_runlist(struct lens_gpu *gpu, struct lens_runlist *rl)
 			continue;
 		pbdma = DRF_VAL(NV_RUNLIST_PBDMA_CONFIG_PBDMA_BAR0_OFFSET, pbdma)
 			<< DRF_LO(NV_RUNLIST_PBDMA_CONFIG_PBDMA_BAR0_OFFSET);
-		pbdma = (pbdma - LENS_PPBDMA_GA100_BASE) / LENS_PPBDMA_GA100_STRIDE;
-		if (pbdma < 32)
-			rl->pbdmas |= 1U << pbdma;
+		pbdma -= LENS_PPBDMA_GA100_BASE;
+		if (pbdma >= GA100_PBDMAS_END - LENS_PPBDMA_GA100_BASE ||
+		    pbdma % LENS_PPBDMA_GA100_STRIDE)
+			return -EIO;
+		rl->pbdmas |= 1U << pbdma / LENS_PPBDMA_GA100_STRIDE;
 	}
+	if (!ga100_can_be_at(rl->chram, 4U * rl->channels) ||
+	    ga100_overlaps(rl->chram, 4U * rl->channels, rl->base, LENS_RUNLIST_GA100_SIZE))
+		return -EIO;
 	return 0;
 }
 
@@ -74,7 +130,7 @@ static int ga100_read_engine(struct lens_gpu *gpu, struct lens_engine *e)
 	int err;
 
 	/* RLENG_ID has two bits; there are three registers. */
-	if (e->rleng >= NV_RUNLIST_ENGINE_STATUS1__SIZE_1)
+	if (e->rleng >= NV_RUNLIST_ENGINE_STATUS1__SIZE_1 || !ga100_has_regs(e->runlist_base))
 		return 0;
 	err = lens_rd32(gpu, e->runlist_base + NV_RUNLIST_ENGINE_STATUS_DEBUG(e->rleng), &v);
 	if (err == -ENODEV)
@@ -122,6 +178,7 @@ static int ga100_read_runlists(struct lens_gpu *gpu)
 		if (err)
 			return err;
 	}
+	ga100_refuse_overlaps(t);
 	/* All runlists have their ids now. */
 	for (i = 0; i < t->n_engines; i++)
 		for (j = 0; j < t->n_runlists; j++)
@@ -218,7 +275,7 @@ static void ga100_decode_channel(const u32 w[2], struct lens_channel_state *s)
 /* By the engine's number within the runlist. The channel is that of runqueue 0 of two. */
 static u32 ga100_get_engine_regs(const struct lens_engine *e, u32 reg[2])
 {
-	if (!e->runlist_base || e->rleng >= NV_RUNLIST_ENGINE_STATUS0__SIZE_1)
+	if (!ga100_has_regs(e->runlist_base) || e->rleng >= NV_RUNLIST_ENGINE_STATUS0__SIZE_1)
 		return 0;
 	reg[0] = e->runlist_base + NV_RUNLIST_ENGINE_STATUS0(e->rleng);
 	reg[1] = e->runlist_base + NV_RUNLIST_ENGINE_STATUS_CHANNEL(e->rleng, 0);

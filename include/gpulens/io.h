@@ -64,6 +64,9 @@ enum lens_stop {
 
 /* Stops in a row without any progress, after which a copy or a collection ends. */
 #define LENS_EMPTY_STOPS 10
+/* BAR0 is this long at least, and all registers that are accessed lie within it. */
+#define LENS_BAR0_BYTES 0x1000000U
+
 
 /**
  * struct lens_io_ops - access to one GPU

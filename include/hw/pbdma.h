@@ -16,9 +16,10 @@
 
 /*
  * @hand open-gpu-doc ampere/ga100/dev_pbdma.ref.txt NV_PPBDMA_CHANNEL(i): units lie at
- * 0x40000 + i * 0x800
+ * 0x40000 + i * 0x800; how many: linux-nvgpu hw_proj_ga100.h proj_host_num_pbdma_v
  */
 #define LENS_PPBDMA_GA100_BASE                                  0x00040000
 #define LENS_PPBDMA_GA100_STRIDE                                0x800
+#define LENS_PPBDMA_GA100__SIZE_1                               32
 
 #endif /* _LENS_HW_PBDMA_H_ */

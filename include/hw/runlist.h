@@ -84,6 +84,12 @@
 #define LENS_RUNLIST_GA10B_ENGINE_STATUS_DEBUG_ENGINE_ID        29:24
 
 /*
+ * @hand open-gpu-doc ampere/ga100/dev_runlist.ref.txt: the last register of a runlist is
+ * NV_RUNLIST_VIRTUAL_CHANNEL_CFG(63) at 0x3fc
+ */
+#define LENS_RUNLIST_GA100_SIZE                                 0x400
+
+/*
  * @hand open-gpu-kernel-modules ampere/ga102/dev_ram.h NV_RAMRL_ENTRY_BASE_SHIFT: runlists
  * start at 1 KiB steps
  */

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 // Requests on any hardware: each returns a known error after a bounded time, writes only to registers of Host, of the
 // named runlist and of its channels, and writes nothing if the error means that the send_request itself is invalid. Byte 0
-// is the send_request, the next four bytes are the id, the next says whether a runlist is named.
+// is the send_request, the next four bytes are the id, the next says whether a runlist is named; in half of the inputs for
+// chips that do so, the registers of two runlists say where these and their channels are.
 // A time slice is note_store in the runlist only. Memory returns new words at each read, so that an entry is rarely the
 // same at the second read: only if the input repeats itself.
-// Seen failing with a named_runlist() that does not compare the id with the limit.
+// Seen failing with a named_runlist() that does not compare the id with the limit, and without each of the checks of places
+// in src/host_ga100.c.
 #include "hw/fifo.h"
 #include "lists.hpp"
 
@@ -13,6 +15,7 @@ namespace {
 fuzz::Gpu gpu;
 fuzz::Lists lists;
 u32 writes;
+bool placed; // the device says where its runlists are
 u64 lowest, highest; // addresses of stored words
 
 bool is_within(u32 off, u32 first, u32 bytes)
@@ -20,12 +23,30 @@ bool is_within(u32 off, u32 first, u32 bytes)
 	return off - first < bytes;
 }
 
+// The device says where runlists are: a write is to one of them alone, and to no unit of the whole GPU. Those that are
+// checked are PMC to PTOP, the PBDMAs and PRAMIN.
+void check_place(u32 off)
+{
+	const lens_topology &topo = gpu.gpu.topo;
+	u32 n = 0;
+
+	FUZZ_CHECK(off >= 0x50000 && off < 0x1000000 && !is_within(off, 0x700000, 0x100000));
+	for (u32 i = 0; i < topo.n_runlists; i++) {
+		const lens_runlist &rl = topo.runlists[i];
+		n += is_within(off, rl.base, 0x400);
+		n += is_within(off, rl.chram, 4U * rl.channels);
+	}
+	FUZZ_CHECK(n == 1);
+}
+
 void check_write(u32 off)
 {
 	const lens_runlist &rl = *lists.rl;
 
 	writes++;
-	if (gpu.gpu.chip->ids_per_runlist)
+	if (placed)
+		check_place(off);
+	else if (gpu.gpu.chip->ids_per_runlist)
 		FUZZ_CHECK(is_within(off, rl.base, 0x400) || is_within(off, rl.chram, 4U * rl.channels));
 	else
 		FUZZ_CHECK(is_within(off, 0x2000, 0x2000) ||
@@ -66,11 +87,39 @@ void check_stores()
 	u64 bytes = gpu.gpu.chip->entry_words * 4ULL;
 
 	FUZZ_CHECK(gpu.stores <= fuzz::Lists::LONGEST);
-	if (!gpu.stores)
+	if (!gpu.stores || placed)
 		return;
 	FUZZ_CHECK(!lens_runlist_read_regs(&gpu.gpu, lists.rl, &regs));
 	FUZZ_CHECK(lowest >= regs.base && highest - regs.base < regs.length * bytes);
 	FUZZ_CHECK((lowest - regs.base) % bytes == 0 && (highest - regs.base) % bytes == 0);
+}
+
+// Two runlists, of ids 0 and 1, where the input says; most of the 32 bits of an offset are within BAR0.
+bool place_runlists()
+{
+	lens_topology &topo = gpu.gpu.topo;
+
+	topo.n_runlists = 0;
+	topo.unnamed_runlists = 0;
+	for (u32 i = 0; i < 2; i++) {
+		u32 base = gpu.stream.take<u32>() & 0x03fffc00, config = gpu.stream.take<u32>();
+		if (base >> 24 != 3)
+			base &= 0xffffff;
+		if (config >> 24 < 0xf0)
+			config &= 0xffffff;
+		topo.engines[i] = {};
+		topo.engines[i].runlist_base = base;
+		topo.engines[i].runlist = LENS_NONE;
+		gpu.set_register(base + NV_RUNLIST_DOORBELL_CONFIG, i << 16);
+		gpu.set_register(base + NV_RUNLIST_CHANNEL_CONFIG, config);
+		gpu.set_register(base + NV_RUNLIST_PBDMA_CONFIG(0), 0);
+		gpu.set_register(base + NV_RUNLIST_PBDMA_CONFIG(1), 0);
+		gpu.set_register(base + NV_RUNLIST_SUBMIT, gpu.stream.take<uint8_t>() % 8);
+	}
+	if (gpu.gpu.chip->host->read_runlists(&gpu.gpu))
+		return false;
+	lists.rl = topo.n_runlists ? &topo.runlists[topo.n_runlists - 1] : nullptr;
+	return lists.rl;
 }
 
 } // namespace
@@ -89,6 +138,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		topo.engines[i].runlist = static_cast<s16>(lists.rl->id);
 		topo.engines[i].engine_id = i;
 	}
+	placed = gpu.gpu.chip->ids_per_runlist && named & 0x80;
+	if (placed && !place_runlists())
+		return 0;
 	if (named & 1)
 		ref.runlist = named & 2 ? named >> 2 : lists.rl->id;
 	// An id beyond the range of ids is only refused, so that few inputs have one.

@@ -109,6 +109,89 @@ TEST(RunlistRegisters, RunlistIdThatNoDoorbellCouldNameIsNoRunlist)
 	}
 }
 
+// Requests write to the registers of a runlist and to its channel RAM: where these cannot be, the runlist is not used.
+// Numbers: BAR0 has 16 MiB; below 0x50000 are the units of the whole GPU, the last of them 32 PBDMAs (see the first test),
+// PRAMIN is at 0x700000 (ampere/ga100/dev_bus.ref.txt). Seen failing without each of the checks in src/host_ga100.c.
+TEST(RunlistRegisters, ChannelRamThatCannotBeThereIsAnErrorOfItsRunlist)
+{
+	for (u32 word : {
+		     0xfffff00cu, // 4096 words wrap at 2^32 and end at PMC_ENABLE, 0x200
+		     0x0000000bu, // PMC
+		     0x0004f00bu, // half of it within the PBDMAs
+		     0x006ff00bu, // and within PRAMIN
+		     0x00fff00bu, // and beyond BAR0
+		     0x00bff00bu, // and within the runlist's own registers
+	     }) {
+		V2Table t({V2_LCE2});
+		t.regs[0xc00404] = word;
+		ASSERT_EQ(lens_chip_gh100.host->read_runlists(t.gpu.get()), 0);
+		ASSERT_EQ(t.topo().n_runlists, 1);
+		EXPECT_EQ(t.topo().runlists[0].err, -EIO) << std::hex << word;
+		int runlist;
+		lens_ref ref = {0, 1152};
+		EXPECT_EQ(lens_channel_enable(t.gpu.get(), &ref, true, &runlist), -EIO);
+		EXPECT_TRUE(t.writes.empty());
+	}
+	for (u32 word : {0x0005000bu, 0x006fe00bu, 0x0080000bu, 0x00ffe00bu, 0x00bfe40bu, 0x00c0080bu}) {
+		V2Table t({V2_LCE2});
+		t.regs[0xc00404] = word;
+		ASSERT_EQ(lens_chip_gh100.host->read_runlists(t.gpu.get()), 0);
+		EXPECT_EQ(t.topo().runlists[0].err, 0) << std::hex << word;
+	}
+}
+
+TEST(RunlistRegisters, RegistersThatCannotBeThereAreNotRead)
+{
+	for (u32 row : {0x0004fc01u, 0x00700001u, 0x01000001u, 0x03fffc01u}) {
+		V2Table t({0x9302002d, 0xc0104005, row});
+		ASSERT_EQ(t.topo().n_engines, 1);
+		t.reads.clear();
+		ASSERT_EQ(lens_chip_gh100.host->read_runlists(t.gpu.get()), 0);
+		EXPECT_EQ(t.topo().unnamed_runlists, 1) << std::hex << row;
+		EXPECT_TRUE(t.reads.empty()) << std::hex << row;
+		u32 reg[2];
+		EXPECT_EQ(lens_engine_get_regs(t.gpu.get(), &t.topo().engines[0], reg), 0u);
+	}
+}
+
+// PBDMA_BAR0_OFFSET has steps of 1 KiB, PBDMAs of 2 KiB.
+TEST(RunlistRegisters, PbdmaThatCannotBeThereIsAnErrorOfItsRunlist)
+{
+	for (u32 word : {0x8003f800u, 0x80040400u, 0x80050000u, 0x83fffc00u}) {
+		V2Table t({V2_LCE2});
+		t.regs[0xc00404] = 0x00c4200b;
+		t.regs[0xc00410] = word;
+		ASSERT_EQ(lens_chip_gh100.host->read_runlists(t.gpu.get()), 0);
+		EXPECT_EQ(t.topo().runlists[0].err, -EIO) << std::hex << word;
+	}
+}
+
+TEST(RunlistRegisters, RunlistsThatOverlapAreErrorsAndOthersAreNot)
+{
+	struct {
+		u32 first, second; // CHANNEL_CONFIG
+	} overlaps[] = {
+		{0x00c4200b, 0x00c4200b}, // the same channel RAM
+		{0x00c4200b, 0x00c43ff0}, // one word of it
+		{0x00c0f00b, 0x00c6000b}, // the first one's over the registers of the second, 0xc10400
+		{0x00c6000b, 0x00bff00b}, // and the other way round
+	};
+	for (const auto &o : overlaps) {
+		V2Table t({0x8000007b, 0xc0400002, 0x00c10400, V2_LCE2, 0x8001007b, 0xc0400002, 0x00c20400});
+		t.regs[0xc00404] = o.first;
+		t.regs[0xc00408] = 0x00130000;
+		t.regs[0xc10404] = o.second;
+		t.regs[0xc10408] = 0x00140000;
+		t.regs[0xc20404] = 0x00c8000b;
+		t.regs[0xc20408] = 0x00150000;
+		ASSERT_EQ(lens_chip_gh100.host->read_runlists(t.gpu.get()), 0);
+		ASSERT_EQ(t.topo().n_runlists, 3);
+		EXPECT_EQ(t.topo().runlists[0].err, -EIO) << std::hex << o.first;
+		EXPECT_EQ(t.topo().runlists[1].err, -EIO) << std::hex << o.second;
+		EXPECT_EQ(t.topo().runlists[2].err, 0) << std::hex << o.second;
+	}
+}
+
 // Two sets of registers give the same number, so their files could not be distinguished.
 TEST(RunlistRegisters, SecondRunlistOfTheSameNumberIsNoRunlist)
 {
