@@ -252,6 +252,11 @@ void hang_preempts(EmulatedGpu &gpu, const json &)
 	gpu.host().preempt_hangs = true;
 }
 
+void lose_enabled(EmulatedGpu &gpu, const json &)
+{
+	gpu.host().lose_enabled = true;
+}
+
 void move_runlist(EmulatedGpu &gpu, const json &q)
 {
 	int runlist = int(read_number(q.at("runlist")));
@@ -265,7 +270,7 @@ void end_faults(EmulatedGpu &gpu, const json &)
 	gpu.faults() = {};
 	gpu.bus().protect(0, 0);
 	gpu.mover().stop();
-	host.preempt_hangs = false;
+	host.preempt_hangs = host.lose_enabled = false;
 	for (auto &rl : host.runlists()) // hung preempts go on
 		if (rl.phase == Phase::Save && rl.phase_end == NEVER)
 			rl.phase_end = host.now() + gpu.profile().timing.save_wfi;
@@ -304,6 +309,7 @@ constexpr Fault FAULTS[] = {
 	{"halves", "", halve_wide_reads},
 	{"slow", "ns", slow_down},
 	{"preempt-hangs", "", hang_preempts},
+	{"lose-enabled", "", lose_enabled},
 	{"torn", "runlist, every, in_place", move_runlist},
 	{"none", "", end_faults},
 };

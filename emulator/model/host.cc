@@ -109,6 +109,12 @@ void Host::set_sched_disabled(Runlist &rl, bool off)
 	update_next_event();
 }
 
+void Host::enable(Channel &c, bool on, bool loaded)
+{
+	c.lost = on && !loaded && (c.lost || (lose_enabled && !c.enabled));
+	c.enabled = on;
+}
+
 void Host::channel_changed()
 {
 	for (auto &rl : runlists_)

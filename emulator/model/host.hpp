@@ -33,14 +33,20 @@ struct Channel {
 	bool pbdma_faulted = false, eng_faulted = false;
 	bool ctx_reload = false, acquire_fail = false;
 	bool work = false;  // has methods to run; endless
+	bool lost = false;  // Host does not know of its work: it was enabled while Host::lose_enabled was set
 	u8 runlist = 0;     // Kepler: as PCCSR says; kept, not used for choosing
 	u8 engine_slot = 0; // which of its runlist's engines the work is for (RLENG_ID numbering)
 	u64 ran_ns = 0, slices = 0;
 	std::shared_ptr<ChannelJobs> jobs{}; // null: its work is endless, or (--execute) what a driver wrote
 
 	// A doorbell: it has work, unless what that is lies elsewhere.
-	void ring_doorbell() { work |= !jobs; }
-	bool runnable() const { return enabled && work && !pbdma_faulted && !eng_faulted; }
+	void ring_doorbell()
+	{
+		work |= !jobs;
+		lost = false;
+	}
+	bool is_pending() const { return work && !lost; }
+	bool runnable() const { return enabled && is_pending() && !pbdma_faulted && !eng_faulted; }
 };
 
 enum class Phase { Invalid, Load, Valid, Switch, Save };
@@ -170,6 +176,7 @@ public:
 	void set_sched_disabled(Runlist &rl, bool off);
 	void preempt_tsg(Runlist &rl, u32 tsg, bool bare);
 	void preempt_runlist(Runlist &rl);
+	void enable(Channel &c, bool on, bool loaded); // loaded: it is on a PBDMA or an engine
 	void channel_changed(); // something may have become runnable
 	// The channel's work is jobs from now on. Times in ns; a period of 0: one job. count: of jobs that arrive.
 	void give_jobs(Runlist &rl, u32 chid, Phys semaphore);
@@ -183,6 +190,7 @@ public:
 	Runlist *find_channel(u32 chid, u32 *tsg);
 
 	bool preempt_hangs = false;    // injected fault: a preempt never completes
+	bool lose_enabled = false;     // injected fault: work of a channel that is enabled is known after a submit only
 	u64 preempts_over_pending = 0; // writes to a PREEMPT register that showed a pending preempt
 
 private:

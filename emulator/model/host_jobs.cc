@@ -34,6 +34,7 @@ void Host::add_jobs(Runlist &rl, u32 chid, u64 length, u64 count)
 	for (u64 i = 0; i < count; i++)
 		ch.jobs->add_job(now_, length);
 	ch.work = true;
+	ch.lost = false; // a doorbell rings
 	if (idle)
 		find_job_end(rl, now_);
 	channel_changed();
@@ -48,6 +49,7 @@ void Host::bring_jobs(Runlist &rl, u64 t)
 		count_run_time(rl, t);
 		ch.jobs->add_job(at, ch.jobs->length);
 		ch.work = true;
+		ch.lost = false;
 		if (--ch.jobs->left)
 			rl.arrivals.insert({at + ch.jobs->period, chid});
 	}

@@ -40,6 +40,10 @@ void Host::commit_list(Runlist &rl, u64 t)
 	rl.list = WalkedList{};
 	reread_list(rl);
 	rl.cursor = 0;
+	for (const auto &tsg : rl.list.tsgs)
+		for (const auto &c : tsg.channels)
+			if (Channel *ch = channel(rl, c.id))
+				ch->lost = false;
 	for (size_t i = 0; i < rl.list.tsgs.size(); i++)
 		if (rl.list.tsgs[i].entry >= rl.submit_offset) {
 			rl.cursor = i;

@@ -4,6 +4,8 @@
 
 #include "model/status.hpp"
 
+#include <algorithm>
+
 namespace emu {
 
 namespace {
@@ -18,7 +20,7 @@ unsigned status_code(const Channel &c, Place p)
 		return c.ctx_reload ? 10 : 5;
 	if (p.on_eng)
 		return c.ctx_reload ? 12 : 7;
-	if (!c.work)
+	if (!c.is_pending())
 		return 0;
 	if (c.acquire_fail)
 		return c.ctx_reload ? 4 : 3;
@@ -26,6 +28,14 @@ unsigned status_code(const Channel &c, Place p)
 }
 
 } // namespace
+
+bool Pccsr::is_loaded(u32 chid) const
+{
+	return std::ranges::any_of(host_.runlists(), [&](const Runlist &rl) {
+		Place p = find_place(rl, chid);
+		return p.on_pbdma || p.on_eng;
+	});
+}
 
 u32 Pccsr::state_word(u32 chid) const
 {
@@ -37,7 +47,7 @@ u32 Pccsr::state_word(u32 chid) const
 			where = p;
 	}
 	u32 v = put_bits(0, 0, c.enabled) | put_bits(1, 1, c.next) | put_bits(27, 24, status_code(c, where)) |
-		put_bits(28, 28, c.work);
+		put_bits(28, 28, c.is_pending());
 	if (profile_.traits.pccsr_runlist)
 		v |= put_bits(19, 16, c.runlist);
 	if (profile_.traits.host_volta)
@@ -76,9 +86,9 @@ bool Pccsr::write(u32 off, u32 v)
 	if (get_bit(v, 8))
 		c.ctx_reload = true;
 	if (get_bit(v, 10))
-		c.enabled = true;
+		host_.enable(c, true, is_loaded(chid));
 	if (get_bit(v, 11))
-		c.enabled = false;
+		host_.enable(c, false, is_loaded(chid));
 	if (profile_.traits.pccsr_runlist) // as plain
 		c.runlist = u8(get_bits(v, 19, 16));
 	if (profile_.traits.host_volta) {

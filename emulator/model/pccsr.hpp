@@ -16,6 +16,7 @@ public:
 
 private:
 	u32 state_word(u32 chid) const;
+	bool is_loaded(u32 chid) const;
 
 	const Profile &profile_;
 	Host &host_;

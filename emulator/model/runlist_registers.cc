@@ -191,7 +191,7 @@ bool ChannelRam::read(u32 abs, u32 &v)
 	u32 chid = (abs - rl_.info.chram_base) / 4;
 	const Channel &c = rl_.channels[chid];
 	Place p = find_place(rl_, chid);
-	bool pending = c.work && !p.on_pbdma;
+	bool pending = c.is_pending() && !p.on_pbdma;
 	v = put_bits(1, 1, c.enabled) | put_bits(2, 2, c.next) | put_bits(3, 3, pending || p.on_pbdma || p.on_eng) |
 	    put_bits(4, 4, c.pbdma_faulted) | put_bits(5, 5, c.eng_faulted) | put_bits(6, 6, p.on_pbdma) |
 	    put_bits(7, 7, p.on_eng) | put_bits(8, 8, pending) | put_bits(9, 9, c.ctx_reload) |
@@ -202,9 +202,10 @@ bool ChannelRam::read(u32 abs, u32 &v)
 bool ChannelRam::write(u32 abs, u32 v)
 {
 	Channel &c = rl_.channels[(abs - rl_.info.chram_base) / 4];
+	Place p = find_place(rl_, (abs - rl_.info.chram_base) / 4);
 	bool to = !get_bit(v, 0); // WRITE_CONTROL 0: ones set, 1: ones clear; zeros do nothing
 	if (get_bit(v, 1))
-		c.enabled = to;
+		host_.enable(c, to, p.on_pbdma || p.on_eng);
 	if (get_bit(v, 2))
 		c.next = to;
 	if (get_bit(v, 4))

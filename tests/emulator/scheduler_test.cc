@@ -253,6 +253,30 @@ TEST_P(AllChips, a_hung_preemption_is_pending_until_the_fault_is_removed)
 	EXPECT_FALSE(preempt_pending(*gpu));
 }
 
+// nvdebug saw it on TU104 and GA10B; the fault is every chip's.
+TEST_P(AllChips, a_channel_that_is_enabled_is_lost_until_a_submit)
+{
+	auto gpu = make_gpu(GetParam(), two_tsgs());
+	const std::string chip = GetParam();
+	send_command(*gpu, {{"cmd", "fault"}, {"kind", "lose-enabled"}});
+	enable(*gpu, 2, false);
+	enable(*gpu, 3, false);
+	gpu->advance(1'000'000'000);
+	uint64_t ran = query_runtime(*gpu, "channels", 2).ns;
+	enable(*gpu, 2, true);
+	gpu->advance(1'000'000'000);
+	EXPECT_EQ(query_runtime(*gpu, "channels", 2).ns, ran);
+	if (chip == "gp106") {
+		wr32(*gpu, 0x2270, rd32(*gpu, 0x2280));
+		wr32(*gpu, 0x2274, rd32(*gpu, 0x2284) & 0xffff);
+	} else {
+		uint32_t submit = chip == "tu102" ? 0x2b08 : 0xc00088;
+		wr32(*gpu, submit, rd32(*gpu, submit));
+	}
+	gpu->advance(1'000'000'000);
+	EXPECT_GT(query_runtime(*gpu, "channels", 2).ns, ran);
+}
+
 TEST_P(AllChips, idle_channel_starts_at_its_doorbell)
 {
 	if (std::string(GetParam()) == "gp106")
