@@ -39,4 +39,5 @@ void lens_format_cost(struct lens_text *t, const struct lens_cost *cost)
 	format_stats_line(t, "window_stops", cost->stops);
 	format_stats_line(t, "window_stopped_ns", cost->stopped_ns);
 	format_stats_line(t, "window_longest_stop_ns", cost->longest_stop_ns);
+	format_stats_line(t, "enable_resubmits", cost->resubmits);
 }

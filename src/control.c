@@ -208,14 +208,90 @@ static void control_report_runlist(const struct lens_gpu *gpu, const struct lens
 	*runlist = rl && gpu->chip->ids_per_runlist ? rl->id : LENS_NONE;
 }
 
+/* Unpublished how soon Host notices that a channel was enabled; assumed. */
+#define NOTICE_US 100
+
+/*
+ * Does Host know that an enabled channel has work? If not, it has none, or Host was not told: a
+ * doorbell that rang while it was disabled may be lost. A faulted one waits for its driver.
+ */
+static bool control_is_noticed(const struct lens_gpu *gpu, const u32 w[2])
+{
+	struct lens_channel_state s;
+
+	gpu->chip->host->decode_channel(w, &s);
+	return !s.enable || s.busy || s.status || s.pbdma_faulted || s.eng_faulted;
+}
+
+/*
+ * A list that is committed makes Host look at each of its channels, also one that the driver has
+ * submitted and that stays pending. Where none was ever submitted, there is no work.
+ */
+static int control_resubmit_missed(struct lens_gpu *gpu, const struct lens_runlist *rl)
+{
+	int err = gpu->chip->host->resubmit(gpu, rl, NULL);
+
+	if (!err)
+		gpu->io->cost.resubmits++;
+	return err == -ENOENT || err == -EBUSY ? 0 : err;
+}
+
+/* The list with a channel whose id is of the whole GPU; NULL: none that can be read. */
+static int control_find_list(struct lens_gpu *gpu, u32 chid, const struct lens_runlist **rl)
+{
+	struct control_find f = { .id = chid };
+	int err;
+	u32 i;
+
+	*rl = NULL;
+	for (i = 0; i < gpu->topo.n_runlists; i++) {
+		err = control_find_on_runlist(gpu, &gpu->topo.runlists[i], &f);
+		if (err == -ENODEV)
+			return err;
+		if (err || !f.found)
+			continue;
+		*rl = &gpu->topo.runlists[i];
+		break;
+	}
+	return 0;
+}
+
+/* After a channel was enabled, and read as w: make certain that Host notices its work. */
+static int control_notice(struct lens_gpu *gpu, const struct lens_runlist *rl, u32 chid, u32 w[2])
+{
+	u32 waited = 0, step = 10;
+	int err = 0;
+
+	if (!gpu->chip->host->may_miss_enable)
+		return 0;
+	while (!control_is_noticed(gpu, w)) {
+		if (waited >= NOTICE_US) {
+			if (!gpu->chip->ids_per_runlist)
+				err = control_find_list(gpu, chid, &rl);
+			return err || !rl ? err : control_resubmit_missed(gpu, rl);
+		}
+		err = gpu->io->ops->wait_us(gpu->io, step);
+		if (!err)
+			err = gpu->chip->host->read_channel(gpu, rl, chid, w);
+		if (err)
+			return err;
+		waited += step;
+		step *= 2;
+	}
+	return 0;
+}
+
 int lens_channel_enable(struct lens_gpu *gpu, const struct lens_ref *ref, bool enable, int *runlist)
 {
 	const struct lens_runlist *rl = NULL;
+	u32 w[2];
 	int err;
 
 	err = control_resolve_channel(gpu, ref, &rl);
 	control_report_runlist(gpu, rl, runlist);
-	return err ? err : gpu->chip->host->enable_channel(gpu, rl, ref->id, enable);
+	if (!err)
+		err = gpu->chip->host->enable_channel(gpu, rl, ref->id, enable, w);
+	return err || !enable ? err : control_notice(gpu, rl, ref->id, w);
 }
 
 int lens_tsg_preempt(struct lens_gpu *gpu, const struct lens_ref *ref, int *runlist)
@@ -307,11 +383,18 @@ int lens_tsg_set_timeslice(struct lens_gpu *gpu, const struct lens_ref *ref, u32
 	return err ? err : gpu->chip->host->resubmit(gpu, s.rl, &s.regs);
 }
 
+/* A TSG to keep, and whether Host may have missed that one of its channels was enabled. */
+struct control_keep {
+	int tsg;
+	bool missed;
+};
+
 static int control_keep_only_tsg(struct lens_gpu *gpu, const struct lens_runlist *rl,
 				 const struct lens_entry *e, int tsgid, void *arg)
 {
 	const struct lens_host_ops *host = gpu->chip->host;
-	bool enable = tsgid == *(int *)arg;
+	struct control_keep *keep = arg;
+	bool enable = tsgid == keep->tsg;
 	struct lens_channel_state s;
 	u32 w[2];
 	int err;
@@ -325,23 +408,28 @@ static int control_keep_only_tsg(struct lens_gpu *gpu, const struct lens_runlist
 	host->decode_channel(w, &s);
 	if (s.enable == enable)
 		return 0;
-	err = host->enable_channel(gpu, rl, e->id, enable);
+	err = host->enable_channel(gpu, rl, e->id, enable, w);
+	if (!err && enable && host->may_miss_enable && !control_is_noticed(gpu, w))
+		keep->missed = true;
 	/* A listed channel that the driver unbound meanwhile does not run. */
 	return err == -ENOENT ? 0 : err;
 }
 
 int lens_tsg_switch_to(struct lens_gpu *gpu, const struct lens_ref *ref, int *runlist)
 {
+	struct control_keep keep = { .tsg = ref->id };
 	const struct lens_runlist *rl = NULL;
-	int keep = ref->id;
 	int err;
 
 	err = control_resolve_tsg(gpu, ref, &rl);
 	control_report_runlist(gpu, rl, runlist);
 	if (!err)
 		err = lens_runlist_walk(gpu, rl, control_keep_only_tsg, &keep);
+	/* Not waited for: the time slice ends now in any case. */
+	if (!err && keep.missed)
+		err = control_resubmit_missed(gpu, rl);
 	if (!err)
-		err = gpu->chip->host->preempt_others(gpu, rl, keep);
+		err = gpu->chip->host->preempt_others(gpu, rl, keep.tsg);
 	return err;
 }
 
@@ -413,6 +501,7 @@ struct control_same {
 	enum lens_aperture ap;
 	u64 at;			/* its entry on the runlist */
 	bool enable;
+	u32 *w;			/* its state after the write */
 };
 
 /* Check again immediately before the write, as control_rewrite_entry(). */
@@ -439,12 +528,13 @@ static int control_enable_entry(void *arg)
 		return -EBUSY;
 	if (e.inst != c->inst || e.inst_target != c->inst_target)
 		return -ESTALE;
-	return host->enable_channel(s->gpu, c->rl, c->id, s->enable);
+	return host->enable_channel(s->gpu, c->rl, c->id, s->enable, s->w);
 }
 
-static int control_enable_listed(struct lens_gpu *gpu, const struct lens_channel *c, bool enable)
+static int control_enable_listed(struct lens_gpu *gpu, const struct lens_channel *c, bool enable,
+				 u32 w[2])
 {
-	struct control_same s = { .gpu = gpu, .channel = c, .enable = enable };
+	struct control_same s = { .gpu = gpu, .channel = c, .enable = enable, .w = w };
 	int err = lens_decode_target(c->regs.target, &s.ap);
 
 	if (err)
@@ -453,15 +543,16 @@ static int control_enable_listed(struct lens_gpu *gpu, const struct lens_channel
 	return lens_run_exclusive_at(gpu, s.ap, s.at, control_enable_entry, &s);
 }
 
-int lens_channel_enable_same(struct lens_gpu *gpu, const struct lens_channel *c, bool enable)
+static int control_enable_same(struct lens_gpu *gpu, const struct lens_channel *c, bool enable,
+			       u32 w[2])
 {
 	struct lens_channel now = *c;
 	bool enabled;
 	int err;
 
 	if (gpu->chip->host->enable_same)
-		return gpu->chip->host->enable_same(gpu, c, enable);
-	err = control_enable_listed(gpu, c, enable);
+		return gpu->chip->host->enable_same(gpu, c, enable, w);
+	err = control_enable_listed(gpu, c, enable, w);
 	if (err != -EBUSY)
 		return err;
 	/* The driver has submitted another list since: look for the channel there. */
@@ -470,7 +561,15 @@ int lens_channel_enable_same(struct lens_gpu *gpu, const struct lens_channel *c,
 		return err;
 	if (now.inst != c->inst || now.inst_target != c->inst_target)
 		return -ESTALE;
-	return control_enable_listed(gpu, &now, enable);
+	return control_enable_listed(gpu, &now, enable, w);
+}
+
+int lens_channel_enable_same(struct lens_gpu *gpu, const struct lens_channel *c, bool enable)
+{
+	u32 w[2];
+	int err = control_enable_same(gpu, c, enable, w);
+
+	return err || !enable ? err : control_notice(gpu, c->rl, c->id, w);
 }
 
 int lens_channel_set_preemption(struct lens_gpu *gpu, const struct lens_ref *ref,

@@ -59,6 +59,7 @@ struct lens_request {
 	u32 id;				/* of a channel or TSG */
 	const struct lens_channel *same;	/* only if it is this channel; NULL: any */
 	bool enable;
+	u32 state;			/* by fn: the channel's word after it was written */
 	bool written;			/* by fn: the request was written */
 	int preempted;			/* TSG whose preemption was requested, or LENS_NONE */
 	bool again;			/* by fn: a second TSG was about to be loaded */
@@ -124,8 +125,9 @@ int lens_pfifo_read_runlists(struct lens_gpu *gpu);
 int lens_pccsr_read_channel(struct lens_gpu *gpu, const struct lens_runlist *rl, u32 chid,
 			    u32 w[2]);
 int lens_pccsr_enable_channel(struct lens_gpu *gpu, const struct lens_runlist *rl, u32 chid,
-			      bool enable);
-int lens_pccsr_enable_same(struct lens_gpu *gpu, const struct lens_channel *c, bool enable);
+			      bool enable, u32 w[2]);
+int lens_pccsr_enable_same(struct lens_gpu *gpu, const struct lens_channel *c, bool enable,
+			   u32 w[2]);
 void lens_pccsr_decode_channel(const u32 w[2], struct lens_channel_state *s);
 u32 lens_pfifo_get_engine_regs(const struct lens_engine *e, u32 reg[2]);
 void lens_pfifo_decode_engine(const u32 w[2], struct lens_engine_status *s);

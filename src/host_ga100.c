@@ -209,18 +209,17 @@ static int ga100_read_channel(struct lens_gpu *gpu, const struct lens_runlist *r
 }
 
 static int ga100_enable_channel(struct lens_gpu *gpu, const struct lens_runlist *rl, u32 chid,
-				bool enable)
+				bool enable, u32 w[2])
 {
-	u32 v;
 	int err;
 
 	lens_wr32(gpu, ga100_get_channel_reg(rl, chid),
 		  enable ? NV_CHRAM_CHANNEL_UPDATE_ENABLE_CHANNEL :
 			   NV_CHRAM_CHANNEL_UPDATE_DISABLE_CHANNEL);
-	err = lens_rd32(gpu, ga100_get_channel_reg(rl, chid), &v);
+	err = ga100_read_channel(gpu, rl, chid, w);
 	if (err)
 		return err;
-	return DRF_VAL(NV_CHRAM_CHANNEL_ENABLE, v) == enable ? 0 : -EIO;
+	return DRF_VAL(NV_CHRAM_CHANNEL_ENABLE, w[0]) == enable ? 0 : -EIO;
 }
 
 /*
@@ -385,6 +384,7 @@ const struct lens_host_ops lens_host_ga100 = {
 	.read_runlist_regs = ga100_read_runlist_regs,
 	.read_channel = ga100_read_channel,
 	.enable_channel = ga100_enable_channel,
+	.may_miss_enable = true,
 	.preempt_tsg = ga100_preempt_tsg,
 	.preempt_others = ga100_preempt_others,
 	.preempt_runlist = ga100_preempt_runlist,

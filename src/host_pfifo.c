@@ -144,27 +144,37 @@ static int pccsr_write_enable(void *request)
 	     DRF_NUM(NV_PCCSR_CHANNEL_ENABLE_SET, NV_PCCSR_CHANNEL_ENABLE_SET_TRUE) :
 	     DRF_NUM(NV_PCCSR_CHANNEL_ENABLE_CLR, NV_PCCSR_CHANNEL_ENABLE_CLR_TRUE);
 	lens_wr32(r->gpu, NV_PCCSR_CHANNEL(r->id), v);
-	err = lens_rd32(r->gpu, NV_PCCSR_CHANNEL(r->id), &v);
+	err = lens_rd32(r->gpu, NV_PCCSR_CHANNEL(r->id), &r->state);
 	if (err)
 		return err;
-	return DRF_VAL(NV_PCCSR_CHANNEL_ENABLE, v) == r->enable ? 0 : -EIO;
+	return DRF_VAL(NV_PCCSR_CHANNEL_ENABLE, r->state) == r->enable ? 0 : -EIO;
+}
+
+static int pccsr_run_enable(struct lens_request *r, u32 w[2])
+{
+	int err = lens_run_atomic(r, pccsr_write_enable);
+
+	w[0] = 0;
+	w[1] = r->state;
+	return err;
 }
 
 int lens_pccsr_enable_channel(struct lens_gpu *gpu, const struct lens_runlist *rl, u32 chid,
-			      bool enable)
+			      bool enable, u32 w[2])
 {
 	struct lens_request r = { .gpu = gpu, .rl = rl, .id = chid, .enable = enable };
 
-	return lens_run_atomic(&r, pccsr_write_enable);
+	return pccsr_run_enable(&r, w);
 }
 
-int lens_pccsr_enable_same(struct lens_gpu *gpu, const struct lens_channel *c, bool enable)
+int lens_pccsr_enable_same(struct lens_gpu *gpu, const struct lens_channel *c, bool enable,
+			   u32 w[2])
 {
 	struct lens_request r = {
 		.gpu = gpu, .rl = c->rl, .id = c->id, .enable = enable, .same = c,
 	};
 
-	return lens_run_atomic(&r, pccsr_write_enable);
+	return pccsr_run_enable(&r, w);
 }
 
 void lens_pccsr_decode_channel(const u32 w[2], struct lens_channel_state *s)
@@ -429,6 +439,7 @@ const struct lens_host_ops lens_host_pfifo_gv100 = {
 	.read_channel = lens_pccsr_read_channel,
 	.enable_channel = lens_pccsr_enable_channel,
 	.enable_same = lens_pccsr_enable_same,
+	.may_miss_enable = true,
 	.preempt_tsg = lens_pfifo_preempt_tsg,
 	.preempt_others = lens_pfifo_preempt_others,
 	.preempt_runlist = lens_pfifo_preempt_runlist,

@@ -94,9 +94,14 @@ struct lens_cwd_layout {
  * @read_runlists:	fill gpu->topo.runlists, once, after the device table was read
  * @read_runlist_regs:	base, length and pending bit of a runlist as last submitted
  * @read_channel:	raw words of a channel's state: w[0], and w[1] on PCCSR chips
- * @enable_channel:	enable or disable a channel and read it back, see lens_channel_enable()
- * @enable_same:	see lens_channel_enable_same(); NULL: only runlist entries have
+ * @enable_channel:	enable or disable a channel and read it back, see lens_channel_enable(); w as
+ *			of @read_channel, without an instance block
+ * @enable_same:	see lens_channel_enable_same(); w likewise; NULL: only runlist entries have
  *			instance blocks
+ * @may_miss_enable:	work of a channel that is enabled again may go unnoticed until its runlist is
+ *			submitted: seen by nvdebug on TU104 and GA10B (Orin); linux-nvgpu rings the
+ *			doorbell after it enables channels from Volta on (tsg_gv11b.c); later ones:
+ *			assumed. Before Volta there is no doorbell: Host looks for work by itself.
  * @preempt_tsg:	preempt a TSG and wait for it, see lens_tsg_preempt()
  * @preempt_others:	preempt every TSG but one on the runlist's engines, see lens_tsg_switch_to()
  * @preempt_runlist:	see lens_runlist_preempt(); NULL: this generation has no such request
@@ -121,8 +126,10 @@ struct lens_host_ops {
 	int (*read_channel)(struct lens_gpu *gpu, const struct lens_runlist *rl, u32 chid,
 			    u32 w[2]);
 	int (*enable_channel)(struct lens_gpu *gpu, const struct lens_runlist *rl, u32 chid,
-			      bool enable);
-	int (*enable_same)(struct lens_gpu *gpu, const struct lens_channel *c, bool enable);
+			      bool enable, u32 w[2]);
+	int (*enable_same)(struct lens_gpu *gpu, const struct lens_channel *c, bool enable,
+			   u32 w[2]);
+	bool may_miss_enable;
 	int (*preempt_tsg)(struct lens_gpu *gpu, const struct lens_runlist *rl, u32 tsgid);
 	int (*preempt_others)(struct lens_gpu *gpu, const struct lens_runlist *rl, u32 tsgid);
 	int (*preempt_runlist)(struct lens_gpu *gpu, const struct lens_runlist *rl);

@@ -91,8 +91,14 @@ enum lens_preemption {
  * @enable:	enable it, else disable
  * @runlist:	set, see above
  *
+ * From Volta on, Host may miss work of a channel that is enabled again: where it becomes neither
+ * pending nor busy, its list is submitted again, unchanged, and waited for. Where a driver's
+ * submit is pending, that serves; where no list with it can be read (up to Turing), nothing is
+ * submitted.
+ *
  * Return: 0; errors of resolving and of a request; -ENOENT, no instance block is bound to it
- * (up to Turing); -EIO also where it does not read back as written.
+ * (up to Turing); -EIO also where it does not read back as written; -ETIMEDOUT, it is enabled, and
+ * the GPU did not commit the list in time.
  */
 int lens_channel_enable(struct lens_gpu *gpu, const struct lens_ref *ref, bool enable,
 			int *runlist);
@@ -148,7 +154,8 @@ int lens_tsg_preempt(struct lens_gpu *gpu, const struct lens_ref *ref, int *runl
  * @ref:	TSG
  * @runlist:	set, see above
  *
- * Enables the TSG's listed channels, disables all others on the list, then preempts: up to
+ * Enables the TSG's listed channels, disables all others on the list, submits the list again as
+ * lens_channel_enable() where Host may have missed one, then preempts: up to
  * Turing the other TSGs on the runlist's engines, and waits as lens_tsg_preempt(); Ampere .. as
  * lens_runlist_preempt(). After an error the channels that were written stay so.
  *

@@ -37,9 +37,10 @@ enum lens_aperture {
  * @stops:		times the machine was stopped for an access
  * @stopped_ns:		time that it was stopped, all stops together, ns
  * @longest_stop_ns:	longest of the stops, ns
+ * @resubmits:		runlists submitted again since a channel that was enabled went unnoticed
  *
- * The implementation of struct lens_io_ops counts, and window.c counts @windows. The counters
- * are never reset.
+ * The implementation of struct lens_io_ops counts, window.c counts @windows, and control.c
+ * @resubmits. The counters are never reset.
  */
 struct lens_cost {
 	u64 rd32;
@@ -48,6 +49,7 @@ struct lens_cost {
 	u64 windows;
 	u64 sys64;
 	u64 stops, stopped_ns, longest_stop_ns;
+	u64 resubmits;
 };
 
 /**
@@ -62,11 +64,11 @@ enum lens_stop {
 	LENS_STOP_CUT,
 };
 
-/* Stops in a row without any progress, after which a copy or a collection ends. */
-#define LENS_EMPTY_STOPS 10
 /* BAR0 is this long at least, and all registers that are accessed lie within it. */
 #define LENS_BAR0_BYTES 0x1000000U
 
+/* Stops in a row without any progress, after which a copy or a collection ends. */
+#define LENS_EMPTY_STOPS 10
 
 /**
  * struct lens_io_ops - access to one GPU

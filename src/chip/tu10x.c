@@ -28,6 +28,7 @@ const struct lens_host_ops lens_host_pfifo_tu102 = {
 	.read_channel = lens_pccsr_read_channel,
 	.enable_channel = lens_pccsr_enable_channel,
 	.enable_same = lens_pccsr_enable_same,
+	.may_miss_enable = true,
 	.preempt_tsg = lens_pfifo_preempt_tsg,
 	.preempt_others = lens_pfifo_preempt_others,
 	.preempt_runlist = lens_pfifo_preempt_runlist,

@@ -66,7 +66,8 @@ TEST(ChannelAddress, IdleChannelWithSuchAnInstanceBlockCanBeEnabled)
 		f.regs[0x800038] = 0xbadf5678;
 		f.answer = [&](u32 off) { return off == 0x80003c ? u32(!f.writes.empty()) : f.regs[off]; };
 		lens_runlist rl{};
-		EXPECT_EQ(chip->host->enable_channel(f.gpu.get(), &rl, 7, true), 0) << chip->name;
+		u32 w[2];
+		EXPECT_EQ(chip->host->enable_channel(f.gpu.get(), &rl, 7, true, w), 0) << chip->name;
 	}
 }
 

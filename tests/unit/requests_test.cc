@@ -21,6 +21,7 @@ using test::Fake;
 using test::pfifo_chips;
 using Writes = std::vector<std::pair<u32, u32>>;
 
+u32 w[2]; // of a channel that was enabled or disabled
 const lens_runlist runlist5{5, 4096, 0xc00400, 0xc42000, 1, 0};
 
 TEST(Requests, PreemptOfATsgNamesItAndItsKind)
@@ -102,7 +103,7 @@ TEST(Requests, EnableAndDisableOfAPccsrChannelKeepOtherBits)
 			f.answer = [&](u32) {
 				return f.writes.empty() ? (on ? 0x16c00002u : 0x16c00003u) : (on ? 1u : 0u);
 			};
-			EXPECT_EQ(chip->host->enable_channel(f.gpu.get(), &runlist5, 7, on), 0);
+			EXPECT_EQ(chip->host->enable_channel(f.gpu.get(), &runlist5, 7, on, w), 0);
 			EXPECT_EQ(f.writes, (Writes{{0x80003c, on ? 0x16000402u : 0x16000803u}}));
 		}
 }
@@ -113,7 +114,7 @@ TEST(Requests, EnableAndDisableOfAChannelWithItsOwnRamAreBareCommands)
 		for (bool on : {true, false}) {
 			Fake f(*chip);
 			f.default_value = on ? 2 : 0;
-			EXPECT_EQ(chip->host->enable_channel(f.gpu.get(), &runlist5, 7, on), 0);
+			EXPECT_EQ(chip->host->enable_channel(f.gpu.get(), &runlist5, 7, on, w), 0);
 			EXPECT_EQ(f.writes, (Writes{{0xc4201c, on ? 2u : 3u}}));
 		}
 }
@@ -255,7 +256,7 @@ TEST(Requests, ReadAndWriteAreOneStopOfTheMachineWithoutWaiting)
 		EXPECT_EQ(h.order, in_one_stop({{'r', 0xc00498}, {'w', 0xc00498}, {'r', 0xc00498}}));
 		Fake c(*chip); // a command to a word of its own: the machine is not stopped
 		c.default_value = 2;
-		EXPECT_EQ(chip->host->enable_channel(c.gpu.get(), &runlist5, 7, true), 0);
+		EXPECT_EQ(chip->host->enable_channel(c.gpu.get(), &runlist5, 7, true, w), 0);
 		EXPECT_EQ(c.order, (Order{{'w', 0xc4201c, 0}, {'r', 0xc4201c, 0}}));
 	}
 	for (const lens_chip *chip : pfifo_chips()) {
@@ -264,7 +265,7 @@ TEST(Requests, ReadAndWriteAreOneStopOfTheMachineWithoutWaiting)
 		EXPECT_EQ(f.order, in_one_stop({{'r', 0x2634}, {'w', 0x2634}, {'r', 0x2634}}, {0x2634}));
 		Fake c(*chip);
 		c.regs[0x800038] = 0x80000040;
-		EXPECT_EQ(chip->host->enable_channel(c.gpu.get(), &runlist5, 7, false), 0);
+		EXPECT_EQ(chip->host->enable_channel(c.gpu.get(), &runlist5, 7, false, w), 0);
 		EXPECT_EQ(c.order, in_one_stop({{'r', 0x80003c}, {'r', 0x800038}, {'w', 0x80003c}, {'r', 0x80003c}}));
 		Fake s(*chip); // TSG 11 is on the engine and is not kept
 		s.gpu->topo.n_engines = 1;

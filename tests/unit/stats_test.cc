@@ -42,6 +42,7 @@ TEST_F(Stats, NamesEachKindOfAccess)
 	cost.stops = 6;
 	cost.stopped_ns = 7000000000u;
 	cost.longest_stop_ns = 8;
+	cost.resubmits = 9;
 	lens_format_cost(&t, &cost);
 	EXPECT_EQ(str(), "bar0_read32 4294967297\n"
 			 "bar0_write32 2\n"
@@ -50,7 +51,8 @@ TEST_F(Stats, NamesEachKindOfAccess)
 			 "window_borrows 4\n"
 			 "window_stops 6\n"
 			 "window_stopped_ns 7000000000\n"
-			 "window_longest_stop_ns 8\n");
+			 "window_longest_stop_ns 8\n"
+			 "enable_resubmits 9\n");
 }
 
 } // namespace

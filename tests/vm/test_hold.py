@@ -84,6 +84,22 @@ def test_a_hold_ends_when_the_last_descriptor_is_closed(traced: Card) -> None:
     assert is_enabled(traced, 16)
 
 
+def test_a_channel_that_the_gpu_loses_runs_after_its_hold(traced: Card) -> None:
+    """The emulator's fault loses channels that are enabled until their runlist is submitted, as TU104 and GA10B do.
+    Seen failing without control_notice()."""
+    if traced.chip.name.startswith("GP"):
+        pytest.skip("no such GPU before Volta")
+
+    def runs() -> bool:
+        return 16 in [engine["channel"] for engine in traced.emu.cmd({"cmd": "running"})["engines"]]
+
+    traced.emu.cmd({"cmd": "fault", "kind": "lose-enabled"})
+    assert traced.write("hold_channel", traced.chip.ref(16)).startswith("OK")
+    wait_for_ends(traced)
+    wait_until(runs, "it does not run")
+    assert "\nenable_resubmits 0\n" not in traced.guest.read(traced.path("stats"))
+
+
 def test_a_hold_lasts_for_a_second_at_most(traced: Card) -> None:
     """Also where the process writes again and again, and although the file stays open; and then it may hold anew.
     Seen failing with a time that each write begins again."""

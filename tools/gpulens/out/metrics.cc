@@ -138,6 +138,7 @@ void add_cost(Metrics &metrics, std::string name, u64 n, const std::string &gpu)
 		{"window_stops", "Number of times that all processors were stopped to use the PRAMIN window."},
 		{"window_stopped", "Time for which all processors were stopped to use the PRAMIN window."},
 		{"window_longest_stop", "The longest of these stops."},
+		{"enable_resubmits", "Runlists submitted again because a channel that was enabled went unnoticed."},
 	};
 	bool time = take_suffix(name, "_ns");
 	auto known = about.find(name);
