@@ -165,7 +165,9 @@ bool lens_engine_has_next(const struct lens_engine_status *s)
 
 u32 lens_engine_get_regs(const struct lens_gpu *gpu, const struct lens_engine *e, u32 reg[2])
 {
-	return lens_gpu_has_host(gpu) ? gpu->chip->host->get_engine_regs(e, reg) : 0;
+	if (!lens_gpu_has_host(gpu) || gpu->topo.host_err)
+		return 0;
+	return gpu->chip->host->get_engine_regs(e, reg);
 }
 
 int lens_engine_read(struct lens_gpu *gpu, const struct lens_engine *e,
@@ -175,7 +177,7 @@ int lens_engine_read(struct lens_gpu *gpu, const struct lens_engine *e,
 	int err;
 
 	if (!n)
-		return -EOPNOTSUPP;
+		return gpu->topo.host_err ? gpu->topo.host_err : -EOPNOTSUPP;
 	err = lens_rd32(gpu, reg[0], &w[0]);
 	if (err)
 		return err;

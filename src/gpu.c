@@ -44,6 +44,11 @@ int lens_gpu_read_memory_size(struct lens_gpu *gpu, u64 *bytes)
 	return err ? err : *bytes ? 0 : -ENODATA;
 }
 
+int lens_gpu_read_host_again(struct lens_gpu *gpu)
+{
+	return gpu->topo.host_err ? gpu->chip->host->read_runlists(gpu) : 0;
+}
+
 int lens_gpu_read_topology(struct lens_gpu *gpu)
 {
 	u64 bytes;

@@ -11,6 +11,7 @@
  */
 #include "core.h"
 #include "../include/hw/fifo.h"
+#include "../include/hw/pmc.h"
 
 /*
  * Numbers of channels and PBDMAs: from the chip's row; from GM20x on from CFG1, if it
@@ -37,11 +38,55 @@ static int pfifo_read_counts(struct lens_gpu *gpu, u32 *channels, u32 *pbdmas)
 	return *pbdmas > 32 ? -EIO : 0;
 }
 
+/*
+ * Refused reads interrupt a driver: none is made while Host is off, as on a card that no driver has
+ * set up. Where PMC_ENABLE cannot be read, it says nothing.
+ */
+static int pfifo_check_enabled(struct lens_gpu *gpu)
+{
+	u32 v = gpu->io->ops->rd32(gpu->io, NV_PMC_ENABLE);
+
+	return lens_is_bad_read(v) || DRF_VAL(NV_PMC_ENABLE_PFIFO, v) ? 0 : -ENODATA;
+}
+
+static void pfifo_set_error(struct lens_topology *t, int err)
+{
+	u32 i;
+
+	t->host_err = err;
+	for (i = 0; i < t->n_runlists; i++)
+		t->runlists[i].err = err;
+}
+
+/* A runlist that a PBDMA serves exists, also without an engine (RTAS'24, Table II). */
+static int pfifo_read_pbdmas(struct lens_gpu *gpu, u32 pbdmas, bool add)
+{
+	struct lens_topology *t = &gpu->topo;
+	struct lens_runlist *rl;
+	u32 v, i, j;
+	int err;
+
+	for (i = 0; i < pbdmas; i++) {
+		err = lens_rd32(gpu, NV_PFIFO_PBDMA_MAP(i), &v);
+		if (err)
+			return err;
+		v = DRF_VAL(NV_PFIFO_PBDMA_MAP_RUNLISTS, v);
+		for (j = 0; j < 16 && j < lens_get_runlist_limit(gpu); j++) {
+			if (!(v >> j & 1) || !(add || lens_gpu_find_runlist(gpu, j)))
+				continue;
+			rl = lens_add_runlist(t, j);
+			if (rl)
+				rl->pbdmas |= 1U << i;
+		}
+	}
+	return 0;
+}
+
 int lens_pfifo_read_runlists(struct lens_gpu *gpu)
 {
 	struct lens_topology *t = &gpu->topo;
-	u32 channels, pbdmas, v, i, j;
-	struct lens_runlist *rl;
+	u32 channels, pbdmas, i;
+	bool again = t->host_err;
 	int err;
 
 	for (i = 0; i < t->n_engines; i++) {
@@ -56,21 +101,18 @@ int lens_pfifo_read_runlists(struct lens_gpu *gpu)
 		if (!lens_add_runlist(t, t->engines[i].runlist))
 			return -EIO;
 	}
-	err = pfifo_read_counts(gpu, &channels, &pbdmas);
+	err = pfifo_check_enabled(gpu);
+	pfifo_set_error(t, err);
 	if (err)
+		return 0;
+	err = pfifo_read_counts(gpu, &channels, &pbdmas);
+	if (!err)
+		err = pfifo_read_pbdmas(gpu, pbdmas, !again);
+	if (err == -ENODEV)
 		return err;
-	/* A runlist that a PBDMA serves exists, also without an engine (RTAS'24, Table II). */
-	for (i = 0; i < pbdmas; i++) {
-		err = lens_rd32(gpu, NV_PFIFO_PBDMA_MAP(i), &v);
-		if (err)
-			return err;
-		v = DRF_VAL(NV_PFIFO_PBDMA_MAP_RUNLISTS, v);
-		for (j = 0; j < 16 && j < lens_get_runlist_limit(gpu); j++) {
-			rl = v >> j & 1 ? lens_add_runlist(t, j) : NULL;
-			if (rl)
-				rl->pbdmas |= 1U << i;
-		}
-	}
+	/* Others may be missing, and those of the device table can be read without their PBDMAs. */
+	if (err)
+		t->devices_err = err;
 	for (i = 0; i < t->n_runlists; i++)
 		t->runlists[i].channels = channels;
 	return 0;

@@ -115,6 +115,8 @@ struct lens_tpc_places {
  * @gpcs_err:		error of reading GPCs and TPCs, or 0: -EOPNOTSUPP not published, -EIO
  *			refused by the hardware
  * @ce_err:		error of reading @num_ces and @ce, as @gpcs_err
+ * @host_err:		-ENODATA, Host was not enabled, as before a driver sets the GPU up: its
+ *			registers were not read, and each runlist has this error; or 0. Up to Turing
  * @devices_err:	engines or runlists may be missing: -EIO unreadable rows, -ENOSPC more
  *			devices than the limit; else 0
  */
@@ -130,6 +132,7 @@ struct lens_topology {
 	struct lens_ce_map ce;
 	u64 memory_bytes;
 	int gpcs_err, ce_err;
+	int host_err;
 	int devices_err;
 };
 
@@ -210,10 +213,21 @@ int lens_gpu_identify(struct lens_gpu *gpu, struct lens_io *io);
  * Errors of parts are in err of the runlists and in *_err of gpu->topo; the rest is read.
  *
  * Return: 0; -ENODEV, the GPU is gone; -EIO, the device table's configuration or all its rows
- * cannot be read, or up to Turing the numbers or the map of PBDMAs, or there are more PBDMAs or
- * runlists than possible; -EOPNOTSUPP, the device table has another version.
+ * cannot be read, or up to Turing there are more PBDMAs or runlists than possible; -EOPNOTSUPP,
+ * the device table has another version.
  */
 int lens_gpu_read_topology(struct lens_gpu *gpu);
+
+/**
+ * lens_gpu_read_host_again() - read the runlists if Host was not enabled, and is now
+ * @gpu:	GPU with its topology; host_err of it and err, channels and pbdmas of its runlists are
+ *		set. Runlists are not added: not those that only PBDMAs serve
+ *
+ * Reads nothing where host_err is 0, and PMC_ENABLE alone while Host is not enabled.
+ *
+ * Return: 0; errors of lens_gpu_read_topology().
+ */
+int lens_gpu_read_host_again(struct lens_gpu *gpu);
 
 /**
  * lens_gpu_read_memory_size() - size of GPU memory

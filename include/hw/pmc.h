@@ -27,4 +27,10 @@
 #define NV_PMC_ENABLE                                           0x00000200	/* RW-4R */
 #define NV_PMC_ENABLE_PGRAPH                                    12:12	/* RWIVF */
 
+/*
+ * @hand open-gpu-kernel-modules maxwell/gm107/dev_boot.h; open-gpu-doc volta/gv100 and
+ * turing/tu104 dev_master.ref.txt. For Kepler linux-nvgpu hw_mc_gk20a.h mc_enable_pfifo_enabled_f.
+ */
+#define NV_PMC_ENABLE_PFIFO                                     8:8
+
 #endif /* _LENS_HW_PMC_H_ */

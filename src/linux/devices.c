@@ -121,7 +121,7 @@ static void devices_add_to_list(struct lens_dev *dev)
 	list_add_tail(&dev->link, &other->link);
 }
 
-static const char *devices_explain_error(int err)
+static const char *devices_explain_error(const struct lens_dev *dev, int err)
 {
 	switch (err) {
 	case -ENODATA:
@@ -129,7 +129,8 @@ static const char *devices_explain_error(int err)
 	case -ENXIO:
 		return "its memory decoding is off";
 	case -EIO:
-		return "BOOT_0 is not that of a GPU";
+		return dev->gpu.chip ? "its device table cannot be read" :
+				       "BOOT_0 is not that of a GPU";
 	case -ETIMEDOUT:
 		return "its registers are too slow";
 	case -ENODEV:
@@ -201,9 +202,9 @@ static struct lens_dev *devices_alloc_gpu(const struct lens_bus *bus, struct dev
 
 static void devices_report_failure(const struct lens_dev *dev, int err)
 {
-	if (devices_explain_error(err))
+	if (devices_explain_error(dev, err))
 		pr_info("%s: not attached: %s; will retry\n", dev->where,
-			devices_explain_error(err));
+			devices_explain_error(dev, err));
 	else if (err != -EOPNOTSUPP)
 		pr_err("%s: cannot be attached: error %d\n", dev->where, err);
 }
@@ -286,6 +287,9 @@ int lens_attach_device(const struct lens_bus *bus, struct device *device, bool q
 		pr_warn("%s: unknown chip %#x: only its device table is read, as on %s\n",
 			dev->where, dev->gpu.chip_id, dev->gpu.chip->name);
 	pr_info("%s: %s is /proc/gpu%d\n", dev->where, dev->gpu.name, dev->index);
+	if (dev->gpu.topo.host_err)
+		pr_info("%s: no runlists until a driver enables Host (NV_PMC_ENABLE PFIFO is 0)\n",
+			dev->where);
 	return 0;
 }
 

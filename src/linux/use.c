@@ -47,7 +47,14 @@ int lens_dev_begin_use(struct lens_dev *dev)
 		return err;
 	err = READ_ONCE(dev->ending) ? -EBUSY : lens_dev_begin_locked(dev, READ_ONCE(timeout_ms));
 	if (err)
-		mutex_unlock(&dev->lock);
+		goto err_unlock;
+	/* A driver may have set the GPU up since it was attached. */
+	err = lens_gpu_read_host_again(&dev->gpu);
+	if (!err)
+		return 0;
+	err = lens_dev_end_locked(dev, err);
+err_unlock:
+	mutex_unlock(&dev->lock);
 	return err;
 }
 

@@ -36,6 +36,7 @@ bool is_known(int err)
 	case -ERANGE:
 	case -EBUSY: // a preempt or submit of a driver stays pending
 	case -EOPNOTSUPP:
+	case -ENODATA: // Host was not enabled
 	case -ETIMEDOUT:
 	case -EAGAIN:
 	case -EFAULT:

@@ -57,6 +57,7 @@ public:
 			};
 		io_.self = this;
 		io_.io.ops = &ops;
+		regs[0x200] = 0x100; // NV_PMC_ENABLE: PFIFO is enabled
 		gpu->io = &io_.io;
 		gpu->chip = &chip;
 		gpu->id = &chip.ids[0];
