@@ -39,28 +39,37 @@ static bool ga100_has_regs(u32 base)
 	return ga100_can_be_at(base, LENS_RUNLIST_GA100_SIZE);
 }
 
-/* Do the registers or the channel RAM of a overlap those of b? */
-static bool ga100_runlists_overlap(const struct lens_runlist *a, const struct lens_runlist *b)
+/*
+ * Is the channel RAM of a runlist over the registers of any, or that of another over it? Registers
+ * have their own KiB each, also of runlists whose id or channels could not be read.
+ */
+static bool ga100_is_overlapped(const struct lens_topology *t, const struct lens_runlist *rl)
 {
-	return ga100_overlaps(a->base, LENS_RUNLIST_GA100_SIZE, b->base, LENS_RUNLIST_GA100_SIZE) ||
-	       ga100_overlaps(a->base, LENS_RUNLIST_GA100_SIZE, b->chram, 4U * b->channels) ||
-	       ga100_overlaps(a->chram, 4U * a->channels, b->base, LENS_RUNLIST_GA100_SIZE) ||
-	       ga100_overlaps(a->chram, 4U * a->channels, b->chram, 4U * b->channels);
+	u32 bytes = 4U * rl->channels, i;
+	const struct lens_runlist *other;
+
+	for (i = 0; i < t->n_engines; i++)
+		if (ga100_overlaps(rl->chram, bytes, t->engines[i].runlist_base,
+				   LENS_RUNLIST_GA100_SIZE))
+			return true;
+	for (i = 0; i < t->n_runlists; i++) {
+		other = &t->runlists[i];
+		if (other != rl &&
+		    (ga100_overlaps(other->chram, 4U * other->channels, rl->chram, bytes) ||
+		     ga100_overlaps(other->chram, 4U * other->channels, rl->base,
+				    LENS_RUNLIST_GA100_SIZE)))
+			return true;
+	}
+	return false;
 }
 
-/* Of those that overlap none can be trusted. One whose registers could not be read has no place. */
+/* Of those that overlap none can be trusted. */
 static void ga100_refuse_overlaps(struct lens_topology *t)
 {
-	u64 refused = 0;
-	u32 i, j;
+	u32 i;
 
 	for (i = 0; i < t->n_runlists; i++)
-		for (j = 0; j < t->n_runlists; j++)
-			if (i != j && !t->runlists[i].err && t->runlists[j].channels &&
-			    ga100_runlists_overlap(&t->runlists[i], &t->runlists[j]))
-				refused |= 1ULL << i;
-	for (i = 0; i < t->n_runlists; i++)
-		if (refused >> i & 1)
+		if (!t->runlists[i].err && ga100_is_overlapped(t, &t->runlists[i]))
 			t->runlists[i].err = -EIO;
 }
 
@@ -114,10 +123,7 @@ static int ga100_read_runlist(struct lens_gpu *gpu, struct lens_runlist *rl)
 			return -EIO;
 		rl->pbdmas |= 1U << pbdma / LENS_PPBDMA_GA100_STRIDE;
 	}
-	if (!ga100_can_be_at(rl->chram, 4U * rl->channels) ||
-	    ga100_overlaps(rl->chram, 4U * rl->channels, rl->base, LENS_RUNLIST_GA100_SIZE))
-		return -EIO;
-	return 0;
+	return ga100_can_be_at(rl->chram, 4U * rl->channels) ? 0 : -EIO;
 }
 
 /*

@@ -192,6 +192,24 @@ TEST(RunlistRegisters, RunlistsThatOverlapAreErrorsAndOthersAreNot)
 	}
 }
 
+// The registers of a runlist whose channels, or whose id, cannot be read are there all the same. Found by the fuzz target
+// of requests. Seen failing with a comparison of runlists that have channels only.
+TEST(RunlistRegisters, ChannelRamOverRegistersOfAnUnreadableRunlistIsAnError)
+{
+	for (u32 reg : {0xc10404u, 0xc10408u}) {
+		V2Table t({0x8000007b, 0xc0400002, 0x00c10400, V2_LCE2});
+		t.regs[0xc00404] = 0x00c0f00b;
+		t.regs[0xc00408] = 0x00130000;
+		t.regs[0xc10404] = 0x00c8000b;
+		t.regs[0xc10408] = 0x00140000;
+		t.regs[reg] = 0xbadf5100;
+		ASSERT_EQ(lens_chip_gh100.host->read_runlists(t.gpu.get()), 0);
+		const lens_runlist *rl = lens_gpu_find_runlist(t.gpu.get(), 0x13);
+		ASSERT_TRUE(rl);
+		EXPECT_EQ(rl->err, -EIO) << std::hex << reg;
+	}
+}
+
 // Two sets of registers give the same number, so their files could not be distinguished.
 TEST(RunlistRegisters, SecondRunlistOfTheSameNumberIsNoRunlist)
 {
