@@ -35,7 +35,12 @@ static int control_match_entry(struct lens_gpu *gpu, const struct lens_runlist *
 	return 1;
 }
 
-/* Set f->found if the id is on this runlist. */
+static u32 control_get_id_limit(const struct lens_gpu *gpu, const struct lens_runlist *rl, bool tsg)
+{
+	return tsg ? gpu->chip->tsgs : rl->channels;
+}
+
+/* Set f->found if the id is on this runlist. Its words end at the limit, whatever a list says. */
 static int control_find_on_runlist(struct lens_gpu *gpu, const struct lens_runlist *rl,
 				   struct control_find *f)
 {
@@ -43,13 +48,10 @@ static int control_find_on_runlist(struct lens_gpu *gpu, const struct lens_runli
 
 	f->found = false;
 	f->index = 0;
+	if (!rl->err && f->id >= control_get_id_limit(gpu, rl, f->tsg))
+		return 0;
 	err = lens_runlist_walk(gpu, rl, control_match_entry, f);
 	return err < 0 ? err : 0;
-}
-
-static u32 control_get_id_limit(const struct lens_gpu *gpu, const struct lens_runlist *rl, bool tsg)
-{
-	return tsg ? gpu->chip->tsgs : rl->channels;
 }
 
 int lens_runlist_find(struct lens_gpu *gpu, u32 id, const struct lens_runlist **rl)

@@ -2,6 +2,7 @@
 // If ids count per runlist, an id without a runlist belongs to the runlist that lists it. A refusal names all candidates.
 // The requests themselves: control_test.cc.
 #include "support/core/emulated.hpp"
+#include "support/core/fake.hpp"
 #include "model/host.hpp"
 
 #include <gtest/gtest.h>
@@ -107,5 +108,21 @@ TEST_P(Holders, RunlistThatCannotBeReadIsACandidate)
 
 const auto chip_name = [](const testing::TestParamInfo<const char *> &info) { return std::string(info.param); };
 INSTANTIATE_TEST_SUITE_P(Chips, Holders, testing::Values("ga100", "ad102", "gh100"), chip_name);
+
+// A list names channel 222 of a runlist that has 64: its word would be beyond the channel RAM. Found by the fuzz target of
+// requests. Seen failing without the limit in control_find_on_runlist(): a write to 0xc42378.
+TEST(HoldersByHand, ChannelThatAListNamesBeyondItsRunlistIsNotWritten)
+{
+	test::Fake f(lens_chip_ga10x);
+	f.gpu->topo.n_runlists = 2;
+	f.gpu->topo.runlists[0] = {0, 64, 0xc00000, 0xc42000, 1, 0};
+	f.gpu->topo.runlists[1] = {1, 2048, 0xc00400, 0xc44000, 2, 0};
+	f.set_rows(0xc00080, {0x00010000, 0, 1, 0});
+	f.vid[0x10008] = 222; // a channel's entry: ID 11:0 of word 2
+	int runlist;
+	lens_ref ref{LENS_NONE, 222};
+	EXPECT_EQ(lens_channel_enable(f.gpu.get(), &ref, true, &runlist), -EINVAL);
+	EXPECT_TRUE(f.writes.empty());
+}
 
 } // namespace
