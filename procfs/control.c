@@ -2,6 +2,8 @@
 /*
  * The control files: each calls a control function of the core for the id written to it.
  */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
 #include "files.h"
 
 static int control_disable(struct lens_gpu *gpu, const struct lens_ref *ref, int *runlist)
@@ -61,7 +63,7 @@ void lens_control_report_holders(const struct lens_file *f, u32 id)
 		if (gpu->holders >> i & 1)
 			len += scnprintf(list + len, sizeof(list) - len, " %u",
 					 gpu->topo.runlists[i].id);
-	pr_info_ratelimited("gpulens: gpu%d %s: %u is on %s%s; write RUNLIST:ID\n",
+	pr_info_ratelimited("gpu%d %s: %u is on %s%s; write RUNLIST:ID\n",
 			    f->dev->index, f->type->name, id,
 			    len ? "more than one runlist:" : "no runlist", list);
 }

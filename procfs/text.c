@@ -7,15 +7,18 @@
 #ifdef __KERNEL__
 #include <linux/kernel.h>
 #include <linux/mm.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
 #define text_alloc(n)	kvmalloc(n, GFP_KERNEL_ACCOUNT)
 #define text_free(p)	kvfree(p)
+#define text_yield()	cond_resched()
 #else
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #define text_alloc(n)	malloc(n)
 #define text_free(p)	free(p)
+#define text_yield()
 #endif
 
 #define TEXT_FIRST_CAP 4096
@@ -45,6 +48,8 @@ void lens_text_add(struct lens_text *t, const char *fmt, ...)
 	va_list args;
 	int n;
 
+	/* A list of 65535 entries is two million lines. */
+	text_yield();
 	if (t->err || (!t->cap && !text_grow(t, TEXT_FIRST_CAP)))
 		return;
 	va_start(args, fmt);

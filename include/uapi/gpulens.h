@@ -36,7 +36,7 @@ enum gpulens_record_type {
 	GPULENS_RECORD_PCE = 7,
 	GPULENS_RECORD_GRCE = 8,
 	/* 9 and 11 are reserved for recordings of `gpulens record`. */
-	GPULENS_RECORD_ENGINE_NOW = 10,	/* version 2 */
+	GPULENS_RECORD_ENGINE_NOW = 10	/* version 2 */
 };
 
 struct gpulens_header {
@@ -152,7 +152,7 @@ struct gpulens_channel {
 	__u8 inst_target;
 	__u8 error;			/* errno: its state could not be read; 0: none */
 	__le32 raw[2];			/* registers: PCCSR INST and CHANNEL; or CHRAM and 0 */
-	__le64 inst;			/* instance block; 0 without CAP_SYS_ADMIN */
+	__le64 inst;			/* instance block; 0 without the capability */
 	__u8 reserved[32];
 };
 

@@ -10,12 +10,12 @@
 void lens_trace_control(const struct lens_dev *dev, const char *action, int runlist, s64 id,
 			int result)
 {
-	trace_control(dev->index, action, runlist, id, result);
+	trace_gpulens_control(dev->index, action, runlist, id, result);
 }
 
 void lens_trace_engine_switch(const struct lens_dev *dev, u32 engine, u64 ns,
 			      const struct lens_trace_occupant *from,
 			      const struct lens_trace_occupant *to)
 {
-	trace_engine_switch(dev, &dev->gpu.topo.engines[engine], ns, from, to);
+	trace_gpulens_engine_switch(dev, &dev->gpu.topo.engines[engine], ns, from, to);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Trace events. gpulens:control records every write to a control file, for audits.
- * gpulens:engine_switch records that a sampler found another occupant on an engine.
+ * Trace events. gpulens:gpulens_control records every write to a control file, for audits.
+ * gpulens:gpulens_engine_switch records that a sampler found another occupant on an engine.
  */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM gpulens
@@ -16,7 +16,7 @@
 
 static_assert(LENS_ENGINE_NAME == 48);
 
-TRACE_EVENT(control,
+TRACE_EVENT(gpulens_control,
 	TP_PROTO(int gpu, const char *action, int runlist, s64 id, int result),
 	TP_ARGS(gpu, action, runlist, id, result),
 	TP_STRUCT__entry(
@@ -41,7 +41,7 @@ TRACE_EVENT(control,
 );
 
 /* -1: no TSG, or no channel that is known; -2: the status was not readable, or not read before. */
-TRACE_EVENT(engine_switch,
+TRACE_EVENT(gpulens_engine_switch,
 	TP_PROTO(const struct lens_dev *dev, const struct lens_engine *engine, u64 time_ns,
 		 const struct lens_trace_occupant *from, const struct lens_trace_occupant *to),
 	TP_ARGS(dev, engine, time_ns, from, to),

@@ -14,7 +14,8 @@ from support.vm.holds import is_enabled
 
 LONGEST = 1.0  # seconds of a hold (LENS_HOLD_MS)
 TRACE = "/sys/kernel/tracing"
-EVENT = re.compile(r" (\d+\.\d+): control: (gpu=\d+ action=(\w+) runlist=-?\d+ id=(\d+)) pid=\d+ (result=-?\d+)$", re.M)
+EVENT = re.compile(r" (\d+\.\d+): gpulens_control: (gpu=\d+ action=(\w+) runlist=-?\d+ id=(\d+)) pid=\d+ "
+                   r"(result=-?\d+)$", re.M)
 
 
 def wait_enabled(card: Card, channel: int) -> None:
@@ -31,9 +32,9 @@ def hold(card: Card, *channels: int) -> str:
 @pytest.fixture(name="traced")
 def trace_requests(fresh: Card) -> Iterator[Card]:
     """A GPU whose control requests are traced."""
-    fresh.guest.check(f"echo >{TRACE}/trace; echo 1 >{TRACE}/events/gpulens/control/enable")
+    fresh.guest.check(f"echo >{TRACE}/trace; echo 1 >{TRACE}/events/gpulens/gpulens_control/enable")
     yield fresh
-    fresh.guest.check(f"echo 0 >{TRACE}/events/gpulens/control/enable")
+    fresh.guest.check(f"echo 0 >{TRACE}/events/gpulens/gpulens_control/enable")
 
 
 def list_events(card: Card) -> "list[tuple[float, str, int]]":

@@ -148,7 +148,7 @@ def test_a_gpu_that_does_not_answer_loses_its_holds(card: Card) -> None:
 
 def test_a_hold_may_be_shorter(card: Card) -> None:
     """As long as the number says, with the file open; trace events give both times."""
-    event = "/sys/kernel/tracing/events/gpulens/control/enable"
+    event = "/sys/kernel/tracing/events/gpulens/gpulens_control/enable"
     card.guest.check(f"echo >/sys/kernel/tracing/trace; echo 1 >{event}")
     with hold_channels(card, 16, ms=300):
         wait_until(lambda: is_enabled(card, 16), "the channel stays disabled", LIMIT)
@@ -207,7 +207,7 @@ def test_holds_end_before_the_machine_sleeps(card: Card) -> None:
     after the tasks went on."""
     need_options("PM_SLEEP", "PM_DEBUG")
     tracing = "/sys/kernel/tracing"
-    events = f"{tracing}/events/gpulens/control/enable {tracing}/events/power/suspend_resume/enable"
+    events = f"{tracing}/events/gpulens/gpulens_control/enable {tracing}/events/power/suspend_resume/enable"
     card.guest.check(f"echo >{tracing}/trace; for e in {events}; do echo 1 >$e; done")
     # one command: what is sent to a sleeping machine is lost
     card.guest.check(f"echo freezer >/sys/power/pm_test; exec 3>{card.path('hold_channel')}; "

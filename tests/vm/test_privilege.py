@@ -288,7 +288,7 @@ def test_log_trace_and_parameters_show_no_address(first: Card) -> None:
     with the number of an instance block's page in the log."""
     guest = first.guest
     addrs = set().union(*find_addresses(first).values())
-    event = "/sys/kernel/tracing/events/gpulens/control/enable"
+    event = "/sys/kernel/tracing/events/gpulens/gpulens_control/enable"
     guest.check(f"echo 1 >{event}")
     first.write("enable_channel", text_for(first, "enable_channel"))
     text = guest.check(f"cat /sys/kernel/tracing/trace; dmesg | grep gpulens; echo 0 >{event}")

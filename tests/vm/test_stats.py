@@ -9,7 +9,7 @@ from support.vm.cards import Card
 from test_control import long_slice, wait_for
 
 TRACE = "/sys/kernel/tracing"
-EVENT = re.compile(r": control: gpu=(\d+) action=(\w+) runlist=(-?\d+) id=(-?\d+) pid=(\d+) result=(-?\d+)$")
+EVENT = re.compile(r": gpulens_control: gpu=(\d+) action=(\w+) runlist=(-?\d+) id=(-?\d+) pid=(\d+) result=(-?\d+)$")
 
 
 def read_stats(card: Card) -> dict[str, int]:
@@ -38,7 +38,7 @@ def test_every_write_leaves_one_event_with_gpu_action_ids_pid_and_result(fresh: 
     lens_trace_control()."""
     long_slice(fresh)
     ref, runlist = fresh.chip.ref, 0 if fresh.chip.per_runlist else -1
-    fresh.guest.check(f"echo 1 >{TRACE}/events/gpulens/control/enable; echo >{TRACE}/trace")
+    fresh.guest.check(f"echo 1 >{TRACE}/events/gpulens/gpulens_control/enable; echo >{TRACE}/trace")
     try:
         pids = [fresh.guest.run(shell_write(fresh, action, text))[1].strip() for action, text in (
             ("tsg_timeslice", ref(5) + " 2000"),
@@ -53,7 +53,7 @@ def test_every_write_leaves_one_event_with_gpu_action_ids_pid_and_result(fresh: 
         pids.append(fresh.guest.run(shell_write(fresh, "resubmit_runlist", "0"))[1].strip())
         text = fresh.guest.check(f"grep -v '^#' {TRACE}/trace")
     finally:
-        fresh.guest.check(f"echo 0 >{TRACE}/events/gpulens/control/enable")
+        fresh.guest.check(f"echo 0 >{TRACE}/events/gpulens/gpulens_control/enable")
     matches = [EVENT.search(line) for line in text.splitlines()]
     assert all(matches), text
     events = [match.groups() for match in matches if match]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The trace event gpulens:engine_switch: against the samples of the same sampler, and in Debian's trace-cmd, perf and
+"""The trace event gpulens:gpulens_engine_switch: against the samples of the same sampler, and in trace-cmd, perf and
 bpftrace beside the events of the kernel's scheduler."""
 
 import pathlib
@@ -88,7 +88,7 @@ def switches_in(recording: sampled.Recording) -> list[Switch]:
 
 def trace_sampler(card: Card, words: str) -> list[Switch]:
     """The events while a sampler with these words has 500 ticks; its samples are in /tmp/samples."""
-    guest, enable = card.guest, f"{TRACE}/events/gpulens/engine_switch/enable"
+    guest, enable = card.guest, f"{TRACE}/events/gpulens/gpulens_engine_switch/enable"
     guest.check(f"echo 1 >{enable}; echo >{TRACE}/trace")
     try:
         guest.check(sample_ticks(card, 500, words), timeout=400)
@@ -144,12 +144,12 @@ def test_trace_cmd_shows_engines_and_processors_on_one_clock(card: Card) -> None
     Seen failing with ktime_get_real_ns() for time_ns."""
     guest = card.guest
     push_program(guest, "trace-cmd")
-    out = guest.check("cd /tmp; trace-cmd record -q -C mono -e sched:sched_switch -e gpulens:engine_switch "
+    out = guest.check("cd /tmp; trace-cmd record -q -C mono -e sched:sched_switch -e gpulens:gpulens_engine_switch "
                       f"{sample_ticks(card, 300, '1000 1')} >/dev/null 2>&1; trace-cmd report -t trace.dat", timeout=600)
-    lines = [line for line in out.splitlines() if " engine_switch: " in line]
+    lines = [line for line in out.splitlines() if " gpulens_engine_switch: " in line]
     assert len(lines) > 20 and " sched_switch: " in out
     for line in lines:
-        stamp = re.search(r" (\d+)\.(\d{9}): engine_switch: ", line)
+        stamp = re.search(r" (\d+)\.(\d{9}): gpulens_engine_switch: ", line)
         assert stamp, line
         late = int(stamp[1]) * 10**9 + int(stamp[2]) - parse_event(line).time_ns
         assert 0 <= late < 60e9, line
@@ -160,9 +160,9 @@ def test_perf_shows_the_event(card: Card) -> None:
     """perf, unmodified, records the event on all processors and prints it."""
     guest = card.guest
     push_program(guest, "perf")
-    out = guest.check("cd /tmp; perf record -q -a -e gpulens:engine_switch -o perf.data "
+    out = guest.check("cd /tmp; perf record -q -a -e gpulens:gpulens_engine_switch -o perf.data "
                       f"{sample_ticks(card, 300, '1000 1')} >/dev/null 2>&1; perf script -i perf.data", timeout=600)
-    lines = [line for line in out.splitlines() if "gpulens:engine_switch:" in line]
+    lines = [line for line in out.splitlines() if "gpulens:gpulens_engine_switch:" in line]
     assert len(lines) > 20 and {parse_event(line).after[0] for line in lines} >= {21, 22}
 
 
@@ -174,7 +174,8 @@ def test_bpftrace_counts_the_event() -> None:
     with Guest([gpu_of(CHIPS[0])], mem=1536, programs=[pathlib.Path(program)]) as guest:
         guest.load()
         guest.emu[0].cmd({"cmd": "scenario", "file": scenario("slices-two")})
-        guest.push(b"tracepoint:gpulens:engine_switch /args->to_tsg >= 0/ { @turns[args->to_tsg] = count(); }\n",
+        guest.push(b"tracepoint:gpulens:gpulens_engine_switch /args->to_tsg >= 0/ "
+                   b"{ @turns[args->to_tsg] = count(); }\n",
                    "/tmp/turns.bt")
         guest.push(f"#!/bin/sh\n{sample_ticks(Card(guest, CHIPS[0], 0), 300, '1000 1')}\n".encode(), "/tmp/run.sh", 0o755)
         status, out = guest.run("bpftrace -c /tmp/run.sh /tmp/turns.bt", timeout=600)

@@ -71,7 +71,8 @@ void add_control(CLI::App &parser, CommandLine &line)
 		parser.add_option("MODE", options->mode,
 				  "wfi: compute and graphics preempt when idle only; cta: compute between thread "
 				  "blocks; cil: "
-				  "compute between instructions")
+				  "compute between instructions. With wfi and cta, a driver kills kernels and blocks "
+				  "that run for longer than its context switch timeout")
 			->type_name("")
 			->required()
 			->check(one_of({"wfi", "cta", "cil"}));
