@@ -180,7 +180,7 @@ def test_counts_need_an_enabled_graphics_engine(every: Guest,  # pylint: disable
 
 def test_what_no_source_publishes_is_not_supported(seen: Seen) -> None:
     """EOPNOTSUPP for what no public source gives, and no file per unit; every other file can be read. samples must be
-    configured first: test_samples.py. CWD_GPC_TPC_IDn and CWD_SM_IDn give EIO while no context is active."""
+    configured first: test_samples.py. CWD_GPC_TPC_IDn and CWD_SM_IDn give ENODATA while no context is active."""
     for name, answer in seen.answers((*FUSES, "pce_map", "copy_topology", "local_memory")).items():
         assert (answer == "EOPNOTSUPP") == (name in seen.chip.silent), name
     listing = seen.guest.check(f"ls /proc/gpu{seen.index}").split()
@@ -189,7 +189,7 @@ def test_what_no_source_publishes_is_not_supported(seen: Seen) -> None:
     answers = seen.answers(name for name in listing
                            if name not in (*seen.chip.silent, "samples") and not CONTROL_FILE.search(name))
     assert not {name: answer for name, answer in answers.items()
-                if not answer.isdecimal() and not (name.startswith("CWD_") and answer == "EIO")}
+                if not answer.isdecimal() and not (name.startswith("CWD_") and answer == "ENODATA")}
 
 
 def test_control_of_a_chip_without_a_runlist_is_not_supported(
