@@ -99,9 +99,9 @@ struct lens_cwd_layout {
  * @enable_same:	see lens_channel_enable_same(); w likewise; NULL: only runlist entries have
  *			instance blocks
  * @may_miss_enable:	work of a channel that is enabled again may go unnoticed until its runlist is
- *			submitted: seen by nvdebug on TU104 and GA10B (Orin); linux-nvgpu rings the
- *			doorbell after it enables channels from Volta on (tsg_gv11b.c); later ones:
- *			assumed. Before Volta there is no doorbell: Host looks for work by itself.
+ *			submitted: nvdebug submits it again from Turing on for that reason;
+ *			linux-nvgpu rings the doorbell after it enables channels from Volta on
+ *			(tsg_gv11b.c). Before Volta there is no doorbell: Host looks by itself.
  * @preempt_tsg:	preempt a TSG and wait for it, see lens_tsg_preempt()
  * @preempt_others:	preempt every TSG but one on the runlist's engines, see lens_tsg_switch_to()
  * @preempt_runlist:	see lens_runlist_preempt(); NULL: this generation has no such request

@@ -154,7 +154,7 @@ LEVELS = ({**TASK, "level": "high", "slice_us": 500}, {"name": "b", "tsg": "0:5"
 
 def test_a_dry_run_of_an_interleaved_policy(tmp_path: pathlib.Path) -> None:
     """The order by linux-nvgpu's rule: high, then each low one with high before it. TSG 9, of no task, is low; TSG 5 of
-    runlist 1 is left alone. Nothing is written. Seen failing with the level low as default and as high."""
+    runlist 1 is left alone. Nothing is written."""
     folder = tmp_path / "proc"
     folder.mkdir()
     FakeProc(folder).show(snapshot({
@@ -172,8 +172,7 @@ def test_a_dry_run_of_an_interleaved_policy(tmp_path: pathlib.Path) -> None:
 
 @pytest.mark.parametrize("chip", ["GP106", "AD102"])
 def test_an_interleaved_policy_is_not_carried_out(tmp_path: pathlib.Path, chip: str) -> None:
-    """On any GPU: the module submits no list of its own. The message names what can be used. Seen failing where a dry
-    run is refused as well, and where neither is."""
+    """On any GPU: the module submits no list of its own. The message names what can be used."""
     folder = tmp_path / "proc"
     folder.mkdir()
     FakeProc(folder).show(snapshot({0: [Tsg(3, 2_048_000, (Channel(8),))]}, chip))

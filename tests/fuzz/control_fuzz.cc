@@ -5,8 +5,8 @@
 // chips that do so, the registers of two runlists say where these and their channels are.
 // A time slice is note_store in the runlist only. Memory returns new words at each read, so that an entry is rarely the
 // same at the second read: only if the input repeats itself.
-// Seen failing with a named_runlist() that does not compare the id with the limit, and without each of the checks of places
-// in src/host_ga100.c.
+// Seen failing with a named_runlist() that does not compare the id with the limit, and without the checks of places in
+// src/host_ga100.c.
 #include "hw/fifo.h"
 #include "lists.hpp"
 

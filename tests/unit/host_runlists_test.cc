@@ -193,7 +193,7 @@ TEST(RunlistRegisters, RunlistsThatOverlapAreErrorsAndOthersAreNot)
 }
 
 // The registers of a runlist whose channels, or whose id, cannot be read are there all the same. Found by the fuzz target
-// of requests. Seen failing with a comparison of runlists that have channels only.
+// of requests.
 TEST(RunlistRegisters, ChannelRamOverRegistersOfAnUnreadableRunlistIsAnError)
 {
 	for (u32 reg : {0xc10404u, 0xc10408u}) {

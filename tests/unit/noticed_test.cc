@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// A channel that is enabled again runs, also on a chip whose Host notices it only when its runlist is submitted: nvdebug
-// (runlist.c, runlist_procfs.c) saw that on TU104 and on GA10B. Run times are the model's; its fault loses channels that
+// A channel that is enabled again runs, also on a chip whose Host notices it only when its runlist is submitted, as nvdebug
+// says of Turing and later chips. Run times are the model's; its fault loses channels that
 // are enabled. Time slices are 1.048576 ms (128 << 3) or 8.55638016 s (255 << 15).
 #include "support/core/emulated.hpp"
 #include "model/host.hpp"
@@ -84,8 +84,7 @@ TEST_P(Noticed, EnabledChannelRunsAfterTheSameListWasSubmitted)
 	EXPECT_EQ(resubmits(), 1u);
 }
 
-// A submit ends the time slice of others: it is made only where it is needed. Seen failing with an is_noticed() that is
-// always false.
+// A submit ends the time slice of others: it is made only where it is needed.
 TEST_P(Noticed, NothingIsSubmittedForAChannelThatHostNotices)
 {
 	load({make_tsg(1, {2}), make_tsg(3, {4})});
@@ -149,7 +148,7 @@ TEST_P(Noticed, ChannelOnNoListIsEnabled)
 INSTANTIATE_TEST_SUITE_P(Chips, Noticed, testing::Values("gv100", "tu102", "ga10b", "ga102", "ad102", "gh100"),
 			 [](const auto &info) { return std::string(info.param); });
 
-// Before Volta nothing rings a doorbell: Host looks at each channel of a list. Seen failing with may_miss_enable on Pascal.
+// Before Volta nothing rings a doorbell: Host looks at each channel of a list.
 TEST(EnabledChannel, IsNotSubmittedForBeforeVolta)
 {
 	Emulated e("gp106");

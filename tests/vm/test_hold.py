@@ -86,7 +86,8 @@ def test_a_hold_ends_when_the_last_descriptor_is_closed(traced: Card) -> None:
 
 
 def test_a_channel_that_the_gpu_loses_runs_after_its_hold(traced: Card) -> None:
-    """The emulator's fault loses channels that are enabled until their runlist is submitted, as TU104 and GA10B do.
+    """The emulator's fault loses channels that are enabled until their runlist is submitted, as nvdebug says of
+    Turing and later.
     Seen failing without control_notice()."""
     if traced.chip.name.startswith("GP"):
         pytest.skip("no such GPU before Volta")
