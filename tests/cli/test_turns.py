@@ -3,7 +3,6 @@
 
 import os
 import pathlib
-import re
 import shutil
 import stat
 import subprocess
@@ -175,15 +174,6 @@ def test_an_uncontended_job_makes_no_system_call(program: str, tmp_path: pathlib
     calls = [line.split("(")[0] for line in trace.read_text().splitlines()]
     first = calls.index("getppid")
     assert calls[first:first + 2] == ["getppid", "getppid"] and calls.count("gettid") > 1000
-
-
-def test_an_uncontended_job_costs_little(program: str, tmp_path: pathlib.Path) -> None:
-    """Begin and end take 1 us at most, and less than eight system calls of the same run. Seen failing with
-    usleep(1) in begin."""
-    line = run_turns(program, tmp_path, "pairs", write_plan(tmp_path, "np-edf", TWO), "one", "200000")[0]
-    pair, call = (float(number) for number in re.findall(r"[0-9.]+", line))
-    print(line)
-    assert pair <= 1000 and pair < 8 * call
 
 
 def test_files_are_the_users_own(program: str, tmp_path: pathlib.Path) -> None:

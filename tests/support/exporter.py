@@ -11,7 +11,7 @@ import urllib.error
 import urllib.request
 
 from support.fakeproc import GR, IDLE, ON, SAVE, make_sample, sample_head
-from support.fakeclock import CLOCK
+from support.fakeclock import CLOCK, run_by_clock
 from support.program import ENDS_WITH_PARENT, TOOL, image
 
 EXPORT = ("export", "--prometheus")
@@ -87,3 +87,11 @@ def get(url: str) -> typing.Tuple[int, str, str]:
             return answer.status, answer.headers["Content-Type"], answer.read().decode()
     except urllib.error.HTTPError as error:
         return error.code, "", ""
+
+
+def scrape(url: str, seconds: float = 10) -> str:
+    """The text of an answer that may take so much time of the tests' clock, by a process that has it."""
+    program = "import sys, urllib.request; sys.stdout.write(urllib.request.urlopen(sys.argv[1]).read().decode())"
+    done = run_by_clock(["python3", "-c", program, url], {**os.environ, **CLOCK.environment()}, seconds)
+    assert done.returncode == 0, done.stderr
+    return done.stdout

@@ -16,6 +16,7 @@ from support.program import ROOT, TOOL
 
 LIBRARY = ROOT / "build/bin/fake_clock.so"
 PLACE, PLACES = 64, 1024  # struct Waiter, and the one of the page's head
+BEGIN_NS = 10 ** 12
 HUNG_S = 120  # of real time; a step takes a millisecond
 
 
@@ -25,14 +26,14 @@ class Kind(enum.IntEnum):
 
 
 class Clock:
-    """The clock. It begins at the machine's time, whose numbers tests are used to."""
+    """The clock."""
 
     def __init__(self) -> None:
         # pylint: disable-next=consider-using-with
         self.file = tempfile.NamedTemporaryFile(prefix="gpulens-clock-")
         self.file.truncate(PLACE * PLACES)
         self.page = mmap.mmap(self.file.fileno(), PLACE * PLACES)
-        struct.pack_into("Q", self.page, 0, time.monotonic_ns())
+        self.restart()
         assert LIBRARY.exists(), f"{LIBRARY} is not there; run make tool-parts"
         self.library = ctypes.CDLL(str(LIBRARY))
         self.library.fake_clock_settle.restype = ctypes.c_uint32
@@ -43,6 +44,10 @@ class Clock:
         """Of a process that has this clock, with more variables. Other libraries are preloaded before that one."""
         libraries = filter(None, (more.get("LD_PRELOAD"), str(LIBRARY)))
         return {**more, "LD_PRELOAD": ":".join(libraries), "FAKE_CLOCK": self.file.name}
+
+    def restart(self) -> None:
+        """Sets it back to its begin, while no process has it, so that a test does not depend on those before."""
+        struct.pack_into("Q", self.page, 0, BEGIN_NS)
 
     def now_ns(self) -> int:
         """The time by CLOCK_MONOTONIC."""
@@ -97,7 +102,7 @@ class Clock:
 CLOCK = Clock()
 
 
-def run_by_clock(words: "typing.Sequence[object]", env: "dict[str, str]", seconds: float = 60,
+def run_by_clock(words: "typing.Sequence[object]", env: "dict[str, str]", seconds: float = 600,
                  meanwhile: "typing.Callable[[], object]" = CLOCK.settle) -> "subprocess.CompletedProcess[str]":
     """As subprocess.run(), by that clock. The output is read afterwards, so that no pipe is full."""
     with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
