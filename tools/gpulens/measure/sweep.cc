@@ -241,9 +241,8 @@ std::string record_name(const std::string &output)
 
 	if (output.empty() || !std::filesystem::exists(output, err))
 		return output.empty() ? "" : output + ".partial";
-	return std::filesystem::is_regular_file(output, err)
-		       ? std::filesystem::canonical(output, err).string() + ".partial"
-		       : "";
+	std::filesystem::path file = std::filesystem::canonical(output, err); // none: deleted, as one behind /dev/stdout
+	return !err && std::filesystem::is_regular_file(file, err) ? file.string() + ".partial" : "";
 }
 
 // Runs all sizes, alone and beside each neighbour, round by round.
