@@ -7,8 +7,8 @@ from support.vm.chips import CHIPS
 from test_control import long_slice, wait_for
 
 
-# Waits of 10 us, then twice as long each time: 13 until they are 81,920 us, and 12 of these, for a second in all. A read
-# before the first and after each; a few more before and after the request.
+# Waits of 10 us, then twice as long each time: 13 until they are 81,920 us, and 12 of these, for a second in all. A
+# read before the first and after each; a few more before and after the request.
 POLLS = range(26, 31)
 
 

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
 """Reading GPU memory never disturbs a driver. A rival module (tests/support/kmod/rival) keeps using the PRAMIN window
-of every GPU on processor 1, as a driver would, while processor 0 reads runlists 10,000 times: neither side reads a
-wrong word. Without the stops of the machine the same contest must show wrong words, or the test could not fail."""
+of every GPU on processor 1, as a driver would, while processor 0 reads runlists: neither side reads a wrong word.
+Without the stops of the machine the same contest must show wrong words within as many reads, or the test could not
+fail. GPULENS_RIVAL_READS: how many (`make soak`: 10,000)."""
 
+import os
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -15,8 +17,8 @@ from support.vm.shared import FOUR, SharedGuests
 
 pytestmark = pytest.mark.guest("four")
 
-READS = 10000
-CONTEXT_READS = 500
+READS = int(os.environ.get("GPULENS_RIVAL_READS", "2000"))
+CONTEXT_READS = READS // 20
 UNSAFE_READS, UNSAFE_PART = 2000, 250
 COPY = "Copy Engine 2 (LCE2)"  # its channels have no contexts: a reading stops the machine twice, not four times
 # state that changes by itself while TSGs take turns; everything read from GPU memory is compared
@@ -50,7 +52,7 @@ def run_contest(guest: Guest, manner: int, reads: int, files: list[str]) -> Outc
     guest.load("rival", f"gpus={slots} windows={windows} manner={manner} where={WHERE}")
     try:
         masks = " ".join(f"-m '{mask}'" for mask in CHANGING)
-        _, text = guest.run(f"readloop 0 {reads} {masks} {' '.join(files)}", timeout=800)
+        _, text = guest.run(f"readloop 0 {reads} {masks} {' '.join(files)}", timeout=3000)
         line = [line for line in text.splitlines() if line.startswith("reads ")][0].split()
         rounds, wrong, moved = (int(guest.read(f"/sys/module/rival/parameters/{name}"))
                                 for name in ("rounds", "wrong", "moved"))
@@ -61,8 +63,8 @@ def run_contest(guest: Guest, manner: int, reads: int, files: list[str]) -> Outc
 
 @pytest.mark.parametrize("manner", [0, 1], ids=["interrupts_off", "preemptible_with_pause"])
 def test_neither_side_sees_a_wrong_word(arena: tuple[str, Guest], manner: int) -> None:
-    """Protected: of 10,000 reads, and 500 with contexts and page tables, none differs, and the rival finds no wrong
-    word and its window never moved. Unprotected: the same contest shows wrong words."""
+    """Protected: of 2,000 reads, and 100 with contexts and page tables, none differs, and the rival finds no wrong word
+    and its window never moved. Unprotected: the same contest shows wrong words."""
     flavour, guest = arena
     lists = [f"/proc/gpu{index}/runlist{dict(chip.engines)[COPY]}" for index, chip in enumerate(CHIPS)]
     contexts = [f"/proc/gpu{index}/runlist0" for index in range(len(CHIPS))]

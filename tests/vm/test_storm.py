@@ -32,8 +32,8 @@ ADDRESSES = tuple(pci_address(index) for index in range(len(CHIPS)))
 READERS, WRITERS, PLANS = 8, 4, 3
 ROUNDS = 3 * SOAK
 LIMIT = 180  # seconds for a round, which takes 5 on an idle machine
-LONGEST = 30.0 * SLOW  # seconds that one call, or step, may take on an emulated processor
-SETTLED = 10.0  # seconds after the last disturbance until the state before is to be restored
+LONGEST = 60.0 * SLOW  # seconds that one call, or step, may take on an emulated processor
+SETTLED = 120.0  # seconds, of which it takes two, after the last disturbance until the state before is to be restored
 
 # beside those of docs/proc.md
 GONE = {"ENOENT"}  # of open: the directory was removed after it was listed
@@ -218,7 +218,7 @@ def run_round(guest: Guest, after: After, turn: int) -> None:
         plans.append(f"/tmp/plan.{index}")
         guest.push(plan_round(turn, index).encode(), plans[-1])
     words = (int(LIMIT * SLOW), SEED + 1000 * turn, READERS, WRITERS, *plans)
-    status, said = guest.run(f"/tmp/disturb.sh {' '.join(map(str, words))}", timeout=LIMIT + 60)
+    status, said = guest.run(f"/tmp/disturb.sh {' '.join(map(str, words))}", timeout=10 * LIMIT)
     if status != 0:
         after.late.append(said)
         return

@@ -145,7 +145,8 @@ def test_trace_cmd_shows_engines_and_processors_on_one_clock(card: Card) -> None
     guest = card.guest
     push_program(guest, "trace-cmd")
     out = guest.check("cd /tmp; trace-cmd record -q -C mono -e sched:sched_switch -e gpulens:gpulens_engine_switch "
-                      f"{sample_ticks(card, 300, '1000 1')} >/dev/null 2>&1; trace-cmd report -t trace.dat", timeout=600)
+                      f"{sample_ticks(card, 300, '1000 1')} >/dev/null 2>&1; "
+                      "trace-cmd report -t trace.dat", timeout=600)
     lines = [line for line in out.splitlines() if " gpulens_engine_switch: " in line]
     assert len(lines) > 20 and " sched_switch: " in out
     for line in lines:
@@ -177,7 +178,8 @@ def test_bpftrace_counts_the_event() -> None:
         guest.push(b"tracepoint:gpulens:gpulens_engine_switch /args->to_tsg >= 0/ "
                    b"{ @turns[args->to_tsg] = count(); }\n",
                    "/tmp/turns.bt")
-        guest.push(f"#!/bin/sh\n{sample_ticks(Card(guest, CHIPS[0], 0), 300, '1000 1')}\n".encode(), "/tmp/run.sh", 0o755)
+        command = sample_ticks(Card(guest, CHIPS[0], 0), 300, "1000 1")
+        guest.push(f"#!/bin/sh\n{command}\n".encode(), "/tmp/run.sh", 0o755)
         status, out = guest.run("bpftrace -c /tmp/run.sh /tmp/turns.bt", timeout=600)
         if "'linux/types.h' file not found" in out:
             pytest.skip("bpftrace wants the headers of this kernel")  # 5.10
