@@ -13,7 +13,7 @@ import typing
 from support.fakeproc import BUSY, ENABLED, GR, Channel, Engine, FakeProc, Tsg, make_sample, sample_head, snapshot
 from support.fakerm import fake_rm
 from support.program import ROOT, TOOL, build_program, image
-from support.turns import SECONDS, run_turns, write_plan
+from support.turns import SECONDS, time_turns, write_plan
 
 ENGINES = (GR, *(Engine(f"Copy Engine {n} (LCE{n})", n - 1, 19, n) for n in range(2, 11)))
 MS = 1_000_000
@@ -87,7 +87,7 @@ def test_an_uncontended_job_costs_little(tmp_path: pathlib.Path) -> None:
     usleep(1) in begin."""
     program = build_program("turns_program", tmp_path, partition=True)
     plan = write_plan(tmp_path, "np-edf", (("one", 50000, 10 * SECONDS), ("two", 50000, 10 * SECONDS)))
-    line = run_turns(program, tmp_path, "pairs", plan, "one", "200000")[0]
+    line = time_turns(program, tmp_path, "pairs", plan, "one", "200000")[0]
     pair, call = (float(number) for number in re.findall(r"[0-9.]+", line))
     print(line)
     assert pair <= 1000 and pair < 8 * call

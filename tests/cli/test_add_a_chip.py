@@ -18,7 +18,7 @@ BUILD = ROOT / "build/cmake"
 def run_command(*words: str, cwd: pathlib.Path) -> str:
     """The output of a command, which must succeed."""
     done = subprocess.run(words, cwd=cwd, check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                          timeout=300)
+                          timeout=600)
     assert done.returncode == 0, f"{' '.join(words)}\n{done.stdout[-4000:]}"
     return done.stdout
 

@@ -140,7 +140,7 @@ def test_a_command_of_the_readme_does_what_it_says(command: str, folder: pathlib
     pattern for each."""
     claim = CLAIMS[command]
     done = subprocess.run([str(TOOL), *fill_names(folder, claim.words)], cwd=folder, check=False, capture_output=True,
-                          text=True, timeout=60, env={**os.environ, "LC_ALL": "C.UTF-8", **claim.env})
+                          text=True, timeout=600, env={**os.environ, "LC_ALL": "C.UTF-8", **claim.env})
     assert done.returncode == claim.status, done.stderr
     assert re.search(claim.prints, done.stdout + done.stderr, re.M), done.stdout + done.stderr
     for file in re.findall(r"-o (\S+)", claim.words):
@@ -263,7 +263,7 @@ def test_a_default_is_what_happens_without_the_option(where: "tuple[str, str]", 
 
     def run_script(more: str) -> "tuple[int, str]":
         done = subprocess.run([str(TOOL), *fill_names(folder, f"{words} {more}")], cwd=folder, check=False,
-                              capture_output=True, text=True, timeout=120, env={
+                              capture_output=True, text=True, timeout=600, env={
                                   **(fake_environment() if where[0] == "sweep" else os.environ), "LC_ALL": "C.UTF-8"})
         assert done.stdout, done.stderr
         return done.returncode, done.stdout

@@ -36,8 +36,8 @@ def clocks_of(trace: pathlib.Path) -> typing.Tuple[typing.Dict[int, int], int]:
 
 def test_a_trace_has_the_clocks_of_its_machine(tmp_path: pathlib.Path) -> None:
     """record and a later report write the same clocks: the time of the first sample by three clocks, whose differences
-    are those of this machine to within a second. Seen failing without the record of clocks, and with BOOTTIME's number
-    for REALTIME."""
+    are those of this machine to within a minute, as they are not read at once. Seen failing without the record of
+    clocks, and with BOOTTIME's number for REALTIME."""
     gpu = tmp_path / "gpu0"
     FakeProc(tmp_path).show(snapshot({0: [Tsg(5, 2000000, ())]}))
     begun = time.monotonic_ns()
@@ -54,7 +54,7 @@ def test_a_trace_has_the_clocks_of_its_machine(tmp_path: pathlib.Path) -> None:
         assert times[MONOTONIC] == begun
         for clock, name in CLOCKS.items():
             here = time.clock_gettime_ns(name) - time.monotonic_ns()
-            assert abs(times[clock] - times[MONOTONIC] - here) < SECOND, clock
+            assert abs(times[clock] - times[MONOTONIC] - here) < 60 * SECOND, clock
 
 
 def test_an_older_recording_has_one_clock(tmp_path: pathlib.Path) -> None:

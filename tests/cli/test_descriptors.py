@@ -58,7 +58,7 @@ def gpu_of(folder: pathlib.Path, version: int, capability: int, tpcs: int, **mor
 
 def run_text(words: list[str], env: dict[str, str]) -> "subprocess.CompletedProcess[str]":
     """Runs a program with output and errors as text."""
-    return subprocess.run(words, capture_output=True, text=True, check=False, timeout=60, env=env)
+    return subprocess.run(words, capture_output=True, text=True, check=False, timeout=600, env=env)
 
 
 @pytest.mark.parametrize("version,capability,tpcs", [row[:3] for row in VERSIONS], ids=IDS)

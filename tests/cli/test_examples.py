@@ -18,7 +18,7 @@ def test_each_example_does_something_or_says_what_is_missing(tmp_path: pathlib.P
     if found:
         pytest.skip(f"{found[0]} is there, and examples control GPUs")
     done = subprocess.run([str(ROOT / "scripts/lib/walk-examples"), str(ROOT / "README.md"), str(ROOT / "docs"),
-                           str(image("ad102"))], check=False, capture_output=True, text=True, cwd=tmp_path, timeout=300,
+                           str(image("ad102"))], check=False, capture_output=True, text=True, cwd=tmp_path, timeout=600,
                           env={**os.environ, "PATH": f"{TOOL.parent}:{os.environ['PATH']}"})
     assert done.returncode == 0 and not done.stderr, done.stdout[-3000:] + done.stderr
     assert done.stdout.count("\nok ") > 100

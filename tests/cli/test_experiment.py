@@ -11,8 +11,9 @@ import xml.etree.ElementTree
 from typing import Any
 
 import pytest
-from support.measured import check_report, check_schema, run_gpulens
-from support.program import ROOT
+from support.fakeclock import CLOCK, run_by_clock
+from support.measured import check_report, check_schema, fake_environment, run_gpulens
+from support.program import ROOT, TOOL
 
 SVG = "{http://www.w3.org/2000/svg}"
 TRACES = {"r1": "R1", "fig5": "R2", "fig6": "R4", "fig7": "R4", "fig8": "R5", "fig9": "R5", "fig10": "R8"}
@@ -187,13 +188,10 @@ def test_bad_words_are_named(words: "list[str]", why: str) -> None:
 # -- measurements, with the tests' libcuda, whose processes may take turns (tests/support/cuda/fake_work.hpp) --
 
 def measure_one(name: str, folder: pathlib.Path, *words: str, status: int = 0, turns: bool = True, **env: str) -> Any:
-    """The only result of a measurement, with that status at the third time at the latest: the fake's work takes real
-    time, which a busy machine prolongs."""
-    for number in range(3):
-        more = {**env, **({"FAKE_CUDA_TURNS": str(folder / f"{name}-{number}")} if turns else {})}
-        done = run_gpulens("--json", "experiment", name, "--run", "150ms", *words, **more)
-        if done.returncode == status:
-            break
+    """The only result of a measurement by the tests' clock, with that status."""
+    more = {**env, **({"FAKE_CUDA_TURNS": str(folder / f"{name}-{len(list(folder.iterdir()))}")} if turns else {})}
+    done = run_by_clock([TOOL, "--json", "experiment", name, "--run", "150ms", *words],
+                        CLOCK.environment(**fake_environment(**more)))
     assert done.returncode == status, done.stderr + done.stdout
     (result,) = check_schema("experiment", json.loads(done.stdout))["results"]
     assert (result["gpu"], result["simulated"]) == ("Fake H200", False)

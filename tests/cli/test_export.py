@@ -170,7 +170,7 @@ def sampled_beside(proc: pathlib.Path, *flags: str) -> "subprocess.CompletedProc
     subprocess.run(["clang++", "-std=c++20", "-g", "-O1", "-Wall", "-Wextra", "-Werror", "-Itools",
                     "-Iinclude", "tests/tools/clock_program.cc", *flags, *LIBRARIES, "-o", str(program),
                     "-lprotobuf-lite", "-lfmt", "-lcap", "-lmicrohttpd", "-lpthread"], check=True, cwd=ROOT)
-    return subprocess.run([str(program), str(proc)], capture_output=True, text=True, timeout=120, check=False,
+    return subprocess.run([str(program), str(proc)], capture_output=True, text=True, timeout=600, check=False,
                           env={**os.environ, "TSAN_OPTIONS": "halt_on_error=1"})
 
 

@@ -20,7 +20,7 @@ def test_bytes_come_while_the_interrupt_is_raised(tmp_path: pathlib.Path) -> Non
     comes once the driver disables the interrupt. Seen failing with one byte at the rising edge."""
     emulator = Emulator(Gpu("tu102"), str(paths.PROFILES / "tu102.json"), "gpu0", tmp_path, True)
     line = emulator.qemu_ends[1]
-    line.settimeout(5)
+    line.settimeout(60)
     try:
         for register, value in ((INTR_EN_SET, PTIMER), (TIMER_INTR_EN, 1)):
             emulator.cmd({"cmd": "reg-poke", "off": register, "value": value})

@@ -25,7 +25,7 @@ def run_files() -> "set[pathlib.Path]":
     return set(pathlib.Path("/tmp").glob("gpulens-run-*"))
 
 
-def wait_until_gone(pid: int, seconds: float = 20) -> bool:
+def wait_until_gone(pid: int, seconds: float = 60) -> bool:
     """Whether the process ends within that time; a zombie counts as ended."""
     end = time.monotonic() + seconds
     while True:
@@ -62,7 +62,7 @@ def test_signals_are_passed_on(name: str) -> None:
         assert process.stdout and process.stdout.readline() == "ready\n"
         process.send_signal(getattr(signal, f"SIG{name}"))
         assert wait_until_gone(program)
-        out, err = process.communicate(timeout=20)
+        out, err = process.communicate(timeout=600)
         assert (process.returncode, out, err) == (9, f"got {name}\n", "gpulens: the program allocated no TSG\n")
     assert run_files() <= before
 
@@ -76,18 +76,19 @@ def test_death_by_a_signal_is_128_and_its_number(name: str) -> None:
             os.kill(program, number)
         else:
             process.send_signal(number)
-        assert process.wait(timeout=20) == 128 + number
+        assert process.wait(timeout=600) == 128 + number
 
 
 def test_a_signal_of_the_terminal_arrives_once(tmp_path: pathlib.Path) -> None:
     """The kernel sends Ctrl-C to both processes: the program gets it once."""
     script = f"import signal,time\nn=[]\nsignal.signal(2, lambda *a: n.append(1))\nprint('ready', flush=True)\n" \
-             f"end=time.time()+1.5\nwhile time.time()<end: time.sleep(.05)\nopen('{tmp_path}/n','w').write(str(len(n)))"
+             "while not n: time.sleep(.05)\nend=time.time()+1.5\nwhile time.time()<end: time.sleep(.05)\n" \
+             f"open('{tmp_path}/n','w').write(str(len(n)))"
     (tmp_path / "program.py").write_text(script, encoding="ascii")
     typed = f"import os,pty,time\npid,fd=pty.fork()\nif not pid: os.execv('{TOOL}', ['gpulens','run','--','python3'," \
             f"'{tmp_path}/program.py'])\nd=b''\nwhile b'ready' not in d: d+=os.read(fd,100)\nos.write(fd,b'\\x03')\n" \
             "try:\n  while os.read(fd,100): pass\nexcept OSError: pass\nos.waitpid(pid,0)"
-    subprocess.run(["python3", "-c", typed], check=True, timeout=60)
+    subprocess.run(["python3", "-c", typed], check=True, timeout=600)
     assert (tmp_path / "n").read_text(encoding="ascii") == "1"
 
 
@@ -96,7 +97,7 @@ def test_a_killed_parent_leaves_no_program() -> None:
     before = run_files()
     with start_shell("exec sleep 60") as (process, program):
         process.kill()
-        process.wait(timeout=20)
+        process.wait(timeout=600)
         assert wait_until_gone(program)
     for path in run_files() - before:
         path.unlink()  # after SIGKILL, gpulens run could not remove it
@@ -104,7 +105,7 @@ def test_a_killed_parent_leaves_no_program() -> None:
 
 def test_ignored_children_are_waited_for() -> None:
     """The process that starts gpulens may ignore SIGCHLD."""
-    done = subprocess.run([str(TOOL), "run", "--", "sh", "-c", "exit 5"], check=False, timeout=60,
+    done = subprocess.run([str(TOOL), "run", "--", "sh", "-c", "exit 5"], check=False, timeout=600,
                           preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN) and None)
     assert done.returncode == 5
 
@@ -119,7 +120,7 @@ def test_an_invalid_line_prevents_the_table_only(line: str) -> None:
     good = json.dumps(LINE)
     done = subprocess.run([str(TOOL), "run", "--", "sh", "-c", f"printf '%s\\n' '{good}' >>$GPULENS_RUN_FILE; "
                            "cat >>$GPULENS_RUN_FILE; exit 7"], input=line + "\n", capture_output=True, text=True,
-                          check=False, timeout=60)
+                          check=False, timeout=600)
     assert done.returncode == 7 and ": line 2: not a line of gpulens run\n" in done.stderr
     assert len(done.stderr.splitlines()) == 1 and run_files() <= before
 
@@ -133,7 +134,7 @@ def test_the_library_makes_no_file_and_follows_no_link(tmp_path: pathlib.Path) -
     link.symlink_to(victim)
     for path in (link, tmp_path / "none"):
         done = subprocess.run(["/usr/bin/python3", str(ROOT / "tests/support/rm/program.py")], check=False,
-                              capture_output=True, env={**env, "GPULENS_RUN_FILE": str(path)}, timeout=60)
+                              capture_output=True, env={**env, "GPULENS_RUN_FILE": str(path)}, timeout=600)
         assert done.returncode == 7
     assert victim.read_bytes() == b"" and not (tmp_path / "none").exists()
 
@@ -144,5 +145,5 @@ def test_programs_with_gccs_asan_run(tmp_path: pathlib.Path) -> None:
     subprocess.run(["gcc", "-fsanitize=address", "-o", str(tmp_path / "a"), "-x", "c", "-"], input=source, text=True,
                    check=True)
     done = subprocess.run([str(TOOL), "run", "--", str(tmp_path / "a")], capture_output=True, text=True, check=False,
-                          timeout=60, env={**os.environ, "ASAN_OPTIONS": "verbosity=0"})
+                          timeout=600, env={**os.environ, "ASAN_OPTIONS": "verbosity=0"})
     assert (done.returncode, done.stdout) == (6, "verbosity=0:verify_asan_link_order=0\n")

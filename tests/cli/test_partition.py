@@ -30,7 +30,7 @@ def build_smctrl_program(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 def run_program(program: str, *words: str, **env: str) -> "subprocess.CompletedProcess[str]":
     """Runs a program with output and errors as text."""
-    return subprocess.run([program, *words], capture_output=True, text=True, check=False, timeout=60,
+    return subprocess.run([program, *words], capture_output=True, text=True, check=False, timeout=600,
                           env={**os.environ, **env})
 
 

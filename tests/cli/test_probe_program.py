@@ -95,5 +95,5 @@ def test_bad_input_is_refused(program: str) -> None:
                        ("stream 0\ncopies 1 2", "expected a line of a scenario"),
                        ("stream 0\nkernel spin 0 1 1 1 32 0 0\ncopies 1", "copies without two numbers")):
         result = subprocess.run([program, "run", "0"], input=f"gpulens-probe 1\n{line}\nend\n", capture_output=True,
-                                text=True, check=False, timeout=60, env=dict(os.environ))
+                                text=True, check=False, timeout=600, env=dict(os.environ))
         assert result.returncode == 2 and text in result.stderr

@@ -63,7 +63,7 @@ def test_a_browser_draws_the_page(page: pathlib.Path) -> None:
     if not browser:
         pytest.skip("no chromium; scripts/setup installs it")
     done = subprocess.run([browser, "--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr",
-                           "--dump-dom", page.as_uri()], capture_output=True, text=True, check=True, timeout=120)
+                           "--dump-dom", page.as_uri()], capture_output=True, text=True, check=True, timeout=600)
     assert done.stdout.count("<title>TSG 21: 2.000 ms") == 50 and done.stdout.count("<title>TSG 22: 1.000 ms") == 50
     assert re.search(r'<div class="axis"><span style="left: 0%;">0 ms</span><span ', done.stdout)
     assert "CONSOLE" not in done.stderr, done.stderr

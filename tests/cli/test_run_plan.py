@@ -35,7 +35,7 @@ def gpulens(*words: str) -> "subprocess.CompletedProcess[str]":
     env = {**{key: value for key, value in os.environ.items() if key != "CUDA_VISIBLE_DEVICES"},
            "LD_PRELOAD": str(ROOT / "build/bin/fake_rm.so"), "LD_LIBRARY_PATH": str(ROOT / "build/bin/fake-cuda"),
            "GPULENS_FAKE_RM": RECORDING}
-    return subprocess.run([str(TOOL), *words], capture_output=True, text=True, check=False, timeout=60, env=env)
+    return subprocess.run([str(TOOL), *words], capture_output=True, text=True, check=False, timeout=600, env=env)
 
 
 def written(folder: pathlib.Path, plan: Any) -> str:

@@ -43,7 +43,7 @@ def write_recording(folder: pathlib.Path, *steps: bytes) -> pathlib.Path:
 def write_report(file: pathlib.Path) -> "tuple[dict[str, list[Event]], str]":
     """Tracks and text of gpulens report."""
     trace = file.with_suffix(".perfetto-trace")
-    done = subprocess.run([BIN / "gpulens", "report", file, "-o", trace], capture_output=True, text=True, timeout=60,
+    done = subprocess.run([BIN / "gpulens", "report", file, "-o", trace], capture_output=True, text=True, timeout=600,
                           check=False)
     assert done.returncode == 0, done.stderr
     return read_tracks(trace.read_bytes()), done.stdout

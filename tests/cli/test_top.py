@@ -79,7 +79,7 @@ class Terminal:
         """The present content of the screen."""
         return self.tmux("capture-pane", "-p", *options)
 
-    def wait_until(self, good: typing.Callable[[str], bool], limit: float = 10) -> str:
+    def wait_until(self, good: typing.Callable[[str], bool], limit: float = 60) -> str:
         """Waits for a screen for which the condition holds, and returns it."""
         end = time.monotonic() + limit
         while not good(text := self.screen()):

@@ -10,7 +10,7 @@ import typing
 
 import pytest
 from support.program import build_program
-from support.turns import SECONDS, run_turns, write_plan
+from support.turns import SECONDS, run_turns, time_turns, write_plan
 
 TWO = (("one", 50000, 10 * SECONDS), ("two", 50000, 10 * SECONDS))
 WHO = ("threads", "processes")
@@ -154,7 +154,7 @@ def test_a_process_may_be_killed_anywhere(killed: str, tmp_path: pathlib.Path, w
     Seen failing with changes that are not in the journal, and with a guard that is not robust."""
     long = (("two", 1e9, 2e9), ("one", 1e9, 1e9))
     stride = {"open": 1, "wait": 89, "yield": 89, "hand-over": 41}.get(what, 13)
-    lines = run_turns(killed, tmp_path, what, write_plan(tmp_path, "lp-edf", long), str(stride))
+    lines = time_turns(killed, tmp_path, what, write_plan(tmp_path, "lp-edf", long), str(stride))
     order, end = KILLED[what]
     assert lines[-1].split()[0] == end, lines
     seen = [name for name, times in map(str.split, lines[:-1]) for _ in range(int(times))]
@@ -169,7 +169,7 @@ def test_an_uncontended_job_makes_no_system_call(program: str, tmp_path: pathlib
         pytest.skip("no strace")
     trace = tmp_path / "trace"
     plan = write_plan(tmp_path, "np-edf", TWO)
-    subprocess.run(["strace", "-o", str(trace), program, "pairs", plan, "one", "1000"], check=True, timeout=60,
+    subprocess.run(["strace", "-o", str(trace), program, "pairs", plan, "one", "1000"], check=True, timeout=600,
                    env={**os.environ, "GPULENS_RUNTIME_DIR": str(tmp_path / "run")}, stdout=subprocess.DEVNULL)
     calls = [line.split("(")[0] for line in trace.read_text().splitlines()]
     first = calls.index("getppid")
@@ -189,8 +189,8 @@ def test_files_are_the_users_own(program: str, tmp_path: pathlib.Path) -> None:
     assert (stat.S_IMODE(folder.stat().st_mode), stat.S_IMODE(file.stat().st_mode)) == (0o700, 0o600)
 
     def refusal() -> str:
-        done = subprocess.run([program, "counts", plan, "one"], check=False, capture_output=True, text=True, timeout=60,
-                              env={**os.environ, "GPULENS_RUNTIME_DIR": str(folder)})
+        done = subprocess.run([program, "counts", plan, "one"], check=False, capture_output=True, text=True,
+                              timeout=600, env={**os.environ, "GPULENS_RUNTIME_DIR": str(folder)})
         assert done.returncode == 1, done.stdout
         return done.stdout
     file.chmod(0o660)
@@ -213,7 +213,7 @@ def test_another_plan_waits_until_the_first_is_closed(program: str, tmp_path: pa
                           text=True) as holder:
         assert holder.stdout and holder.stdout.readline() == "open\n"
         done = subprocess.run([program, "counts", second, "one"], env=env, check=False, capture_output=True, text=True,
-                              timeout=60)
+                              timeout=600)
         assert done.stdout == (
             f"plan_open: -16 {tmp_path}/run/plan-any: other processes use it by another plan, or in another namespace "
             "of process ids (a container's)\n")
@@ -227,7 +227,7 @@ def test_a_plan_that_needs_preemption_is_refused(program: str, tmp_path: pathlib
     env = {**os.environ, "GPULENS_RUNTIME_DIR": str(tmp_path / "run")}
     plan = write_plan(tmp_path, test, TWO)
     done = subprocess.run([program, "counts", plan, "one"], env=env, check=False, capture_output=True, text=True,
-                          timeout=60)
+                          timeout=600)
     assert done.stdout == (
         f"plan_open: -22 {plan}: test {test} takes jobs to be preempted at any time, and partition 0 has several "
         "tasks; plan again with --test np-edf, np-dm, lp-edf, lp-dm or fifo\n")
@@ -247,6 +247,6 @@ def test_a_bad_plan_is_refused(program: str, tmp_path: pathlib.Path, what: str) 
     """The message names file, item and reason. Seen failing without read_tasks()'s checks."""
     changes, why = BAD[what]
     plan = write_plan(tmp_path, "np-edf", TWO, **changes)
-    done = subprocess.run([program, "counts", plan, "one"], check=False, capture_output=True, text=True, timeout=60,
+    done = subprocess.run([program, "counts", plan, "one"], check=False, capture_output=True, text=True, timeout=600,
                           env={**os.environ, "GPULENS_RUNTIME_DIR": str(tmp_path / "run")})
     assert done.stdout.startswith(f"plan_open: -22 {plan}: ") and why in done.stdout

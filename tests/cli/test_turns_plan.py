@@ -52,8 +52,8 @@ def run_example(program: str, folder: pathlib.Path, plan: typing.Any) -> "subpro
     (folder / "plan.json").write_text(json.dumps(plan), encoding="utf-8")
     env = {**os.environ, "LD_PRELOAD": str(ROOT / "build/bin/fake_rm.so"), "GPULENS_FAKE_RM": RECORDING,
            "LD_LIBRARY_PATH": str(ROOT / "build/bin/fake-cuda"), "GPULENS_RUNTIME_DIR": str(folder / "run")}
-    return subprocess.run([program, str(folder / "plan.json")], capture_output=True, text=True, check=False, timeout=60,
-                          env=env)
+    return subprocess.run([program, str(folder / "plan.json")], capture_output=True, text=True, check=False,
+                          timeout=600, env=env)
 
 
 def show_status(folder: pathlib.Path, plan: str, *words: str) -> "subprocess.CompletedProcess[str]":

@@ -84,7 +84,7 @@ class Driver:
 def run_with_undo(proc: FakeProc, *words: str) -> "subprocess.CompletedProcess[str]":
     """Runs the command with --for."""
     return subprocess.run([str(TOOL), "--proc", str(proc.folder), *words, "--for", "300ms"], capture_output=True,
-                          text=True, timeout=60, check=False)
+                          text=True, timeout=600, check=False)
 
 
 def test_changes_of_the_driver_are_kept(proc: FakeProc) -> None:
@@ -205,7 +205,7 @@ TWO = (Channel(8), Channel(9, 0))  # one that is enabled, and one that is not
 
 def run_gpulens(proc: FakeProc, *words: str) -> "subprocess.CompletedProcess[str]":
     """Runs the tool to its end."""
-    return subprocess.run([str(TOOL), "--proc", str(proc.folder), *words], capture_output=True, text=True, timeout=60,
+    return subprocess.run([str(TOOL), "--proc", str(proc.folder), *words], capture_output=True, text=True, timeout=600,
                           check=False)
 
 

@@ -21,7 +21,7 @@ def run_writer(how: str, path: "str | pathlib.Path", **more: typing.Any) -> "sub
     """Runs a command that writes a whole file."""
     words = {"export": ["-i", str(image("gp106")), "export", "--prometheus", "-o", str(path)],
              "run": ["run", "-o", str(path), "--", "true"]}[how]
-    return subprocess.run([str(TOOL), *words], capture_output=True, check=False, timeout=60, **more)
+    return subprocess.run([str(TOOL), *words], capture_output=True, check=False, timeout=600, **more)
 
 
 def names_in(path: pathlib.Path) -> "list[str]":
@@ -57,7 +57,7 @@ def test_standard_output_and_process_substitution(tmp_path: pathlib.Path) -> Non
     done = run_writer("export", tmp_path / "stdout")
     assert done.returncode == 0 and done.stdout.startswith(b"# HELP gpulens_")
     script = f'{TOOL} -i {image("gp106")} export --prometheus -o >(cat >{tmp_path}/got); wait $!'
-    assert subprocess.run(["bash", "-c", script], check=False, timeout=60).returncode == 0
+    assert subprocess.run(["bash", "-c", script], check=False, timeout=600).returncode == 0
     assert (tmp_path / "got").read_bytes().startswith(b"# HELP gpulens_")
 
 
@@ -119,7 +119,7 @@ def test_a_failed_write_keeps_the_old_file(tmp_path: pathlib.Path) -> None:
     (tmp_path / "x").write_text("old\n", encoding="ascii")
     limit = 'trap "" XFSZ; ulimit -f 1; exec "$@"'
     done = subprocess.run(["bash", "-c", limit, "bash", str(TOOL), "-i", str(image("gp106")), "export", "--prometheus",
-                           "-o", str(tmp_path / "x")], capture_output=True, check=False, timeout=60)
+                           "-o", str(tmp_path / "x")], capture_output=True, check=False, timeout=600)
     assert done.returncode == 3 and b"EFBIG" in done.stderr
     assert (tmp_path / "x").read_text(encoding="ascii") == "old\n"
     assert not [name for name in names_in(tmp_path) if name not in ("folder", "full", "x")]
@@ -131,6 +131,6 @@ def test_lines_of_run_go_through_a_pipe(tmp_path: pathlib.Path) -> None:
     script = f'"$0" run -o >(cat >{tmp_path}/got) -- "$@"; status=$?; wait $!; exit $status'
     env = {**os.environ, "LD_PRELOAD": str(ROOT / "build/bin/fake_rm.so"),
            "GPULENS_FAKE_RM": RECORDING}
-    done = subprocess.run(["bash", "-c", script, str(TOOL), *program], env=env, check=False, timeout=60)
+    done = subprocess.run(["bash", "-c", script, str(TOOL), *program], env=env, check=False, timeout=600)
     assert done.returncode == 7
     assert len((tmp_path / "got").read_text(encoding="ascii").splitlines()) == 13

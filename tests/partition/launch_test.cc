@@ -194,7 +194,7 @@ TEST(Publish, AForkedChildDoesNotWaitForALock)
 		pid_t child = fork();
 		int status = 0;
 		if (!child) {
-			alarm(10);
+			alarm(60);
 			gpulens::publish_partition(&layout, layout, "mask", "stream", mask_of(1));
 			_exit(0);
 		}

@@ -87,7 +87,7 @@ bool fork_children(Launcher &launcher)
 		int status = 1;
 		pid_t child = fork();
 		if (!child) {
-			alarm(20);
+			alarm(60);
 			gpulens::hook::set_of_descriptor(launcher.descriptor, FIRST);
 			bool good = launcher.launch() == 0;
 			gpulens::publish("[2]");

@@ -468,7 +468,7 @@ int main(int argc, char **argv)
 {
 	const char *mode = argc > 1 ? argv[1] : "";
 
-	alarm(100);
+	alarm(600);
 	processes = argc > 2 && !strcmp(argv[2], "processes");
 	if (!strcmp(mode, "order")) {
 		plan_file = argv[3];

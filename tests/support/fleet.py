@@ -129,7 +129,7 @@ class Prometheus:
     def ask(self, path: str, **arguments: str) -> typing.Any:
         """The answer of its API."""
         url = f"{self.url}/api/v1/{path}?{urllib.parse.urlencode(arguments)}"
-        with urllib.request.urlopen(url, timeout=20) as done:
+        with urllib.request.urlopen(url, timeout=60) as done:
             answer = json.load(done)
         assert answer["status"] == "success", answer
         return answer["data"]
@@ -154,7 +154,7 @@ class Prometheus:
     def close(self) -> None:
         """Ends the server."""
         self.process.send_signal(signal.SIGTERM)
-        self.process.wait(timeout=30)
+        self.process.wait(timeout=60)
 
 
 class Fleet(typing.NamedTuple):

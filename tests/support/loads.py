@@ -222,7 +222,7 @@ def run_policy(policy: str, *tasks: dict[str, object], summary: "dict[str, objec
             yield process
         finally:
             process.terminate()
-            out, err = process.communicate(timeout=20)
+            out, err = process.communicate(timeout=60)
         if summary is None:
             print_finding("policy", policy=policy, tasks=tasks, summary=json.loads(out) if out else None, message=err)
         else:

@@ -43,7 +43,7 @@ def gpulens(*words: str, stdin: typing.Optional[bytes] = None, env: typing.Optio
     """Runs the program with a locale that can draw trees. before: the words of a program that starts it."""
     assert tool.exists(), f"{tool} is not there; run make tool"
     done = subprocess.run([*before, str(tool), *words], input=stdin or b"", capture_output=True, check=False,
-                          timeout=120, env={**os.environ, "LC_ALL": "C.UTF-8", **(env or {})})
+                          timeout=600, env={**os.environ, "LC_ALL": "C.UTF-8", **(env or {})})
     return subprocess.CompletedProcess(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
 
 

@@ -7,6 +7,8 @@ import pathlib
 import subprocess
 import typing
 
+from support.fakeclock import CLOCK, run_by_clock
+
 SECONDS = 1e6
 
 
@@ -23,8 +25,22 @@ def write_plan(folder: pathlib.Path, test: str, /, *partitions: "typing.Sequence
 
 
 def run_turns(program: str, folder: pathlib.Path, *words: str, **env: str) -> "typing.List[str]":
-    """Runs a program that takes turns by files in the folder. Returns the lines that it prints."""
-    done = subprocess.run([program, *words], capture_output=True, text=True, check=False, timeout=300,
-                          env={**os.environ, "GPULENS_RUNTIME_DIR": str(folder / "run"), **env})
+    """Runs a program that takes turns by files in the folder, by the tests' clock. Returns the lines that it prints."""
+    return finish_turns(run_by_clock([program, *words], CLOCK.environment(**make_environment(folder, **env))))
+
+
+def time_turns(program: str, folder: pathlib.Path, *words: str) -> "typing.List[str]":
+    """The same by the machine's clock, for a program that measures, or one that its debugger stops."""
+    return finish_turns(subprocess.run([program, *words], capture_output=True, text=True, check=False, timeout=600,
+                                       env=make_environment(folder)))
+
+
+def make_environment(folder: pathlib.Path, **more: str) -> "typing.Dict[str, str]":
+    """Of a program that takes turns."""
+    return {**os.environ, "GPULENS_RUNTIME_DIR": str(folder / "run"), **more}
+
+
+def finish_turns(done: "subprocess.CompletedProcess[str]") -> "typing.List[str]":
+    """The lines of a program that succeeded."""
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout.splitlines()

@@ -3,9 +3,9 @@
 // unit of time. Times are in ms in the tables; no expected value was taken from the program.
 #include "lib/schedule/simulation.hpp"
 
+#include <ctime>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
-#include <chrono>
 #include <random>
 
 namespace {
@@ -433,8 +433,16 @@ INSTANTIATE_TEST_SUITE_P(Schedule, RandomSets, testing::Values(Policy::FixedPrio
 
 /* -- cost -- */
 
-// A decision among n tasks takes no more than a few times as long for 10,000 as for 100: counted in comparisons of a set
-// is not possible from outside, so two times of one run are compared, with a wide margin.
+u64 read_thread_clock()
+{
+	timespec t{};
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return u64(t.tv_sec) * 1000000000 + u64(t.tv_nsec);
+}
+
+// A decision among n tasks takes no more than a few times as long for 10,000 as for 100. Comparisons of a set cannot be
+// counted from outside, so the processor's times of this thread are compared, the least of some, with a wide margin.
 TEST(SchedulePolicy, ADecisionDoesNotLookAtEveryTask)
 {
 	auto decide = [](size_t n) {
@@ -444,16 +452,17 @@ TEST(SchedulePolicy, ADecisionDoesNotLookAtEveryTask)
 		Scheduler s(Policy::Edf, tasks, MS);
 		for (size_t i = 0; i < n; i++)
 			s.add_job(i, 0);
-		auto start = std::chrono::steady_clock::now();
+		u64 start = read_thread_clock();
 		for (u64 k = 0; k < 20000; k++) {
 			size_t task = size_t(s.choose(k).task);
 			s.end_job(task, k);
 			s.add_job(task, k);
 		}
-		return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+		return double(read_thread_clock() - start);
 	};
+	auto least = [&](size_t n) { return std::min({decide(n), decide(n), decide(n)}); };
 
-	double few = decide(100), many = decide(10000);
+	double few = least(100), many = least(10000);
 	EXPECT_LT(many, 30 * few); // 100 if each were looked at
 }
 

@@ -2,7 +2,7 @@
 // A clock for several processes that passes only while a test lets it (tests/support/fakeclock.py): preloaded (LD_PRELOAD) with
 // FAKE_CLOCK=FILE, it answers clock_gettime() but for CLOCK_REALTIME, and carries out sleeps and waits with a limit, of
 // futexes, condition variables and poll(), by that file. However slow the machine is, all of them take place at the same time
-// as on any other. A thread that reads the clock in a loop gets SPIN_NS later with each SPIN_READS readings.
+// as on any other. A thread that reads the clock in a loop, or yields, gets SPIN_NS later with each SPIN_READS readings.
 #include "fake_clock.hpp"
 
 #include <algorithm>
@@ -242,14 +242,14 @@ long wait_futex(long address, long op, long value, const timespec &limit, long m
 	return -1;
 }
 
-// A loop that reads the clock would never end.
-void count_readings()
+// A loop that reads the clock, or yields, would never end. n: as how many readings this one counts.
+void count_readings(unsigned n)
 {
 	thread_local uint64_t last;
 	thread_local unsigned readings;
 	uint64_t now = page()->now;
 
-	readings = now == last ? readings + 1 : 0;
+	readings = now == last ? readings + n : 0;
 	last = now;
 	if (readings < SPIN_READS)
 		return;
@@ -269,10 +269,19 @@ int clock_gettime(clockid_t clock, timespec *t)
 	    clock == CLOCK_THREAD_CPUTIME_ID)
 		return next(clock, t);
 	int err = errno;
-	count_readings();
+	count_readings(1);
 	errno = err;
 	*t = to_timespec(page()->now);
 	return 0;
+}
+
+int sched_yield() noexcept
+{
+	static auto next = find_next<int (*)()>("sched_yield");
+
+	if (page())
+		count_readings(SPIN_READS / 10);
+	return next();
 }
 
 int clock_nanosleep(clockid_t clock, int flags, const timespec *t, timespec *left)
