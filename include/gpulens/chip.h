@@ -94,12 +94,12 @@ struct lens_cwd_layout {
  * @read_runlists:	fill gpu->topo.runlists, once, after the device table was read
  * @read_runlist_regs:	base, length and pending bit of a runlist as last submitted
  * @read_channel:	raw words of a channel's state: w[0], and w[1] on PCCSR chips
- * @enable_channel:	enable or disable a channel and read it back, see lens_channel_enable(); w as
- *			of @read_channel, without an instance block
+ * @enable_channel:	enable or disable a channel and read it back, see lens_channel_enable();
+ *			w as of @read_channel, without an instance block
  * @enable_same:	see lens_channel_enable_same(); w likewise; NULL: only runlist entries have
  *			instance blocks
- * @may_miss_enable:	work of a channel that is enabled again may go unnoticed until its runlist is
- *			submitted: nvdebug submits it again from Turing on for that reason;
+ * @may_miss_enable:	work of a channel that is enabled again may go unnoticed until its runlist
+ *			is submitted: nvdebug submits it again from Turing on for that reason;
  *			linux-nvgpu rings the doorbell after it enables channels from Volta on
  *			(tsg_gv11b.c). Before Volta there is no doorbell: Host looks by itself.
  * @preempt_tsg:	preempt a TSG and wait for it, see lens_tsg_preempt()

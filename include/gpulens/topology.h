@@ -220,8 +220,8 @@ int lens_gpu_read_topology(struct lens_gpu *gpu);
 
 /**
  * lens_gpu_read_host_again() - read the runlists if Host was not enabled, and is now
- * @gpu:	GPU with its topology; host_err of it and err, channels and pbdmas of its runlists are
- *		set. Runlists are not added: not those that only PBDMAs serve
+ * @gpu:	GPU with its topology; host_err of it and err, channels and pbdmas of its runlists
+ *		are set. Runlists are not added: not those that only PBDMAs serve
  *
  * Reads nothing where host_err is 0, and PMC_ENABLE alone while Host is not enabled.
  *

@@ -50,6 +50,8 @@ class Job:  # pylint: disable=too-many-instance-attributes
     def start(self, environment: dict[str, str]) -> None:
         """Starts it in a process group of its own, so that Ctrl-C reaches this process alone."""
         self.began = time.monotonic()
+        for path in self._list_results():
+            path.unlink()
         with open(self.log, "wb") as log:
             # pylint: disable-next=consider-using-with
             self.process = subprocess.Popen(["nice", "-n", str(self.nice), *self.command], stdin=subprocess.DEVNULL,
@@ -60,7 +62,7 @@ class Job:  # pylint: disable=too-many-instance-attributes
         """Reads its results, once it has ended."""
         assert self.process is not None
         self.seconds = time.monotonic() - self.began
-        for path in sorted(paths.BUILD.glob(self.junit)) if self.junit else []:
+        for path in self._list_results():
             try:
                 self._count(path)
             except xml.etree.ElementTree.ParseError:
@@ -68,6 +70,9 @@ class Job:  # pylint: disable=too-many-instance-attributes
         status = self.process.returncode
         if status not in (0, NO_TESTS) and not self.failed():
             self.cases.append(Case(f"see {self.log}", "failed", f"{self.name} ended with status {status}"))
+
+    def _list_results(self) -> list[pathlib.Path]:
+        return sorted(paths.BUILD.glob(self.junit)) if self.junit else []
 
     def failed(self) -> int:
         """The number of its tests that failed."""
@@ -148,8 +153,6 @@ class Suite:  # pylint: disable=too-many-instance-attributes
 
     def __enter__(self) -> "Suite":
         RESULTS.mkdir(parents=True, exist_ok=True)
-        for path in [*RESULTS.glob("*.xml"), *RESULTS.glob("*.log")]:
-            path.unlink()
         for number in (signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, lambda number, _frame: sys.exit(128 + number))
         signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell ignores it in what it runs in the background

@@ -4,10 +4,10 @@
  *
  *	sample [-c TEXT] [-b BYTES] [-w read|nonblock|try|poll|epoll] [-p] [-n TICKS] [-s MS] [-o FILE] FILE
  * -c writes TEXT first; -b reads at most BYTES at once (65536); -w nonblock comes again after EAGAIN, try ends with it;
- * -p waits after the first read for a line of standard input, with the file open; -n ends after so many ticks: those of
- * the first engine, and remarks about a GPU that is asleep; -s ends after MS (1000, with -n 300000), by a signal. Output:
- * one line, how many bytes came, the size of the largest read, and how it ended: "enough", "time", or a step and an
- * errno's name, e.g. "0 0 read EPERM", "4096 4096 poll ERR".
+ * -p waits after the first read for a line of standard input, with the file open; -n ends after so many ticks: those
+ * of the first engine, and remarks about a GPU that is asleep; -s ends after MS (1000, with -n 300000), by a signal.
+ * Output: one line, how many bytes came, the size of the largest read, and how it ended: "enough", "time", or a step
+ * and an errno's name, e.g. "0 0 read EPERM", "4096 4096 poll ERR".
  */
 #define _GNU_SOURCE
 #include <errno.h>
