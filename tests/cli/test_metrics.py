@@ -51,7 +51,7 @@ def fixture_pages(tmp_path_factory: pytest.TempPathFactory) -> typing.List[str]:
     fake_proc(proc)
     write_information(proc, UUID)
     counters = re.findall(r'format_stats_line\(t, "(\w+)"', (ROOT / "procfs/format_stats.c").read_text())
-    assert len(counters) == 10
+    assert len(counters) == 11
     lines = [f"{name} 1" for name in ("read_runlist", "read_runlist_failed", "write_disable_channel",
                                       "write_disable_channel_failed", *counters)]
     (proc / "gpu0/stats").write_text("\n".join(lines) + "\n")
