@@ -180,7 +180,7 @@ def test_a_hold_may_be_shorter(card: Card) -> None:
 def test_a_file_renews_its_holds(card: Card) -> None:
     """25 times, each 0.1 s or more after the one before, where one promise lasts for a second; without an access to the
     GPU. Where the host delays one for a second, it is too late: then again. Seen failing where a renewal changes
-    nothing."""
+    nothing, and where it uses the GPU."""
     text = (f"printf '{card.chip.ref(16)} 1000' >&3 || exit 1; n=0; "
             "while [ $n -lt 25 ] && usleep 100000 && printf '* 1000' >&3; do n=$((n + 1)); done; echo renewed $n")
     card.emu.cmd({"cmd": "log", "on": True})
@@ -208,8 +208,8 @@ def test_refused_texts(card: Card) -> None:
 
 
 def test_at_most_64_channels_are_held(card: Card) -> None:
-    """ENOSPC for one more; all are enabled at the close, by one use of the GPU, which begins
-    with a read of BOOT_0."""
+    """ENOSPC for one more; all are enabled at the close, by one use of the GPU. Seen failing with a limit of 4096, and
+    with a use for each hold: a use begins with a read of BOOT_0."""
     channels = [{"id": 100 + i} for i in range(65)]
     tsgs = [{"id": 40 + i, "runlist": 0, "timeslice": {"timeout": 128, "scale": 3}, "channels": channels[i::5]}
             for i in range(5)]

@@ -2,6 +2,7 @@
 """Processes of a guest that hold channels through /proc/gpuX/hold_channel."""
 
 import contextlib
+import re
 from collections.abc import Callable, Iterator
 from typing import Any, Optional
 
@@ -38,14 +39,15 @@ def hold_channels(card: Card, *channels: int, ms: int = 0, again: str = "") -> I
 @contextlib.contextmanager
 def hold_during(card: Card, step: Callable[[], Any], *channels: int, again: str = "",
                 prepare: Optional[Callable[[], None]] = None) -> Iterator[Any]:
-    """hold_channels(), and what step() returned, during which no hold ended, by the trace, where EVENT is on. Where one
-    did, all begins again, with an empty kernel log, after prepare(), which is card.reload() if none is given."""
+    """hold_channels(), and what step() returned, during which none of them ended, by the trace, where EVENT is on. Where
+    one did, all begins again, with an empty kernel log, after prepare(), which is card.reload() if none is given."""
     for _ in range(ATTEMPTS):
         (prepare or card.reload)()
         card.guest.check(f"dmesg -c >/dev/null; echo >{TRACE}/trace")
         with hold_channels(card, *channels, again=again):
             result = step()
-            if "action=end_hold" not in card.guest.read(f"{TRACE}/trace"):
+            ended = re.findall(r"action=end_hold .* id=(\d+) ", card.guest.read(f"{TRACE}/trace"))
+            if not set(ended) & set(map(str, channels)):
                 yield result
                 return
     raise AssertionError("every hold ended too early")
