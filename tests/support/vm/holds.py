@@ -39,8 +39,8 @@ def hold_channels(card: Card, *channels: int, ms: int = 0, again: str = "") -> I
 @contextlib.contextmanager
 def hold_during(card: Card, step: Callable[[], Any], *channels: int, again: str = "",
                 prepare: Optional[Callable[[], None]] = None) -> Iterator[Any]:
-    """hold_channels(), and what step() returned, during which none of them ended, by the trace, where EVENT is on. Where
-    one did, all begins again, with an empty kernel log, after prepare(), which is card.reload() if none is given."""
+    """hold_channels(), and what step() returned, during which none of them ended, by the trace (EVENT is on). Where one
+    did, all begins again, with an empty kernel log, after prepare(), which is card.reload() if none is given."""
     for _ in range(ATTEMPTS):
         (prepare or card.reload)()
         card.guest.check(f"dmesg -c >/dev/null; echo >{TRACE}/trace")
