@@ -33,6 +33,7 @@ class Clock:
         self.file = tempfile.NamedTemporaryFile(prefix="gpulens-clock-")
         self.file.truncate(PLACE * PLACES)
         self.page = mmap.mmap(self.file.fileno(), PLACE * PLACES)
+        struct.pack_into("I", self.page, 8, os.getpid())
         self.restart()
         assert LIBRARY.exists(), f"{LIBRARY} is not there; run make tool-parts"
         self.library = ctypes.CDLL(str(LIBRARY))

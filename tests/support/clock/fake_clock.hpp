@@ -23,8 +23,9 @@ struct Waiter {
 constexpr size_t WAITERS = 1023;
 
 struct Page {
-	std::atomic<uint64_t> now; // ns
-	uint64_t unused[7];
+	std::atomic<uint64_t> now;   // ns
+	std::atomic<uint32_t> owner; // the test's process
+	uint32_t unused[13];
 	Waiter waiters[WAITERS];
 };
 
