@@ -24,8 +24,10 @@ def wait_enabled(card: Card, channel: int) -> None:
 
 
 def hold(card: Card, *channels: int) -> str:
-    """Shell text that holds these channels, with the file as 3, and tells as a list of channels what is held then."""
-    writes = "; ".join(f"printf {card.chip.ref(channel)} >&3 || exit 1" for channel in channels)
+    """Shell text that holds these channels, with the file as 3, and tells as a list of channels what is held then. A
+    machine that is so busy that the GPU answers late (ETIMEDOUT) is asked again."""
+    writes = "; ".join(f"until printf {card.chip.ref(channel)} >&3; do usleep 9999; done 2>/dev/null"
+                       for channel in channels)
     return f"exec 3>{card.path('hold_channel')}; {writes}; cat {card.path('runlist0')}"
 
 
@@ -57,32 +59,39 @@ def wait_for_ends(card: Card, ends: int = 1) -> "dict[int, float]":
     return lasted
 
 
+def hold_briefly(card: Card, command: str, ends: int = 1) -> "tuple[int, str]":
+    """Status and output of a command that holds channels and closes the file. By itself a hold lasts for LONGEST: one
+    of 20 ends before, also on a busy machine, and then all of the command was done while it was held."""
+    for _ in range(20):
+        card.guest.check(f"echo >{TRACE}/trace")
+        done = card.guest.run(command)
+        lasted = wait_for_ends(card, ends)
+        if len(lasted) == ends and max(lasted.values()) < LONGEST:
+            return done
+    raise AssertionError(f"a hold lasts until its time is over: {lasted}")
+
+
 def test_a_hold_ends_with_the_process(traced: Card) -> None:
     """Two channels are held, and both are enabled when the process is killed; another one is not changed.
     Seen failing without lens_holds_end_owner() in files_release_holds(): after 1 s only."""
     assert traced.write("disable_channel", traced.chip.ref(24)).startswith("OK")
-    status, text = traced.guest.run(f"sh -c '{hold(traced, 8, 16)}; kill -9 $$'")
+    status, text = hold_briefly(traced, f"sh -c '{hold(traced, 8, 16)}; kill -9 $$'", 2)
     assert status == 128 + 9 and read_enabled(text) == {8: False, 9: True, 16: False, 24: False, 25: False}
-    lasted = wait_for_ends(traced, 2)
-    assert set(lasted) == {8, 16} and max(lasted.values()) < LONGEST
     assert is_enabled(traced, 8) and is_enabled(traced, 16) and not is_enabled(traced, 24)
 
 
 def test_a_closed_file_holds_nothing(traced: Card) -> None:
     """One write and close: the channel is enabled soon after that."""
-    assert traced.write("hold_channel", traced.chip.ref(16)).startswith("OK")
-    assert wait_for_ends(traced)[16] < LONGEST
-    assert is_enabled(traced, 16)
+    path = traced.path("hold_channel")
+    status, _ = hold_briefly(traced, f"until printf {traced.chip.ref(16)} >{path}; do usleep 9999; done")
+    assert status == 0 and is_enabled(traced, 16)
 
 
 def test_a_hold_ends_when_the_last_descriptor_is_closed(traced: Card) -> None:
     """A child that inherited the file keeps the hold after its parent's end."""
-    text = traced.guest.check(f"sh -c '{hold(traced, 16)} >/dev/null; sleep 1000 >/dev/null 2>&1 & "
-                              "echo $! >/tmp/child'; "
-                              f"cat {traced.path('runlist0')}; kill -9 $(cat /tmp/child)")
-    assert not read_enabled(text)[16]
-    assert wait_for_ends(traced)[16] < LONGEST
-    assert is_enabled(traced, 16)
+    _, text = hold_briefly(traced, f"sh -c '{hold(traced, 16)} >/dev/null; sleep 1000 >/dev/null 2>&1 & "
+                           f"echo $! >/tmp/child'; cat {traced.path('runlist0')}; kill -9 $(cat /tmp/child)")
+    assert not read_enabled(text)[16] and is_enabled(traced, 16)
 
 
 def test_a_channel_that_the_gpu_loses_runs_after_its_hold(traced: Card) -> None:
@@ -112,7 +121,7 @@ def test_a_hold_lasts_for_a_second_at_most(traced: Card) -> None:
         lasted = wait_for_ends(traced)
         wait_until(lambda: list_events(traced)[-1][1] == "hold_channel", "it holds nothing any more")
     finally:
-        traced.guest.run(f"kill -9 -{pid}")
+        traced.guest.run(f"kill -9 -{pid}; while kill -0 -{pid} 2>/dev/null; do usleep 10000; done", timeout=600)
     assert lasted[16] > 0.9 * LONGEST
     wait_enabled(traced, 16)
 
@@ -120,10 +129,9 @@ def test_a_hold_lasts_for_a_second_at_most(traced: Card) -> None:
 def test_a_second_write_disables_once_more(traced: Card) -> None:
     """switch_to_tsg enables a held channel, as a driver may, and does not end the hold: the holder's next write
     disables the channel, and is no error."""
-    held = hold(traced, 16)
-    text = traced.guest.check(f"{held}; printf {traced.chip.ref(5)} >{traced.path('switch_to_tsg')} || exit 1; "
-                              f"cat {traced.path('runlist0')}; printf {traced.chip.ref(16)} >&3 || exit 1; "
-                              f"cat {traced.path('runlist0')}")
+    list_channels = f"cat {traced.path('runlist0')}"
+    _, text = hold_briefly(traced, f"{hold(traced, 16)}; printf {traced.chip.ref(5)} >{traced.path('switch_to_tsg')}; "
+                           f"{list_channels}; printf {traced.chip.ref(16)} >&3; {list_channels}")
     states = [read_enabled(f"List: base{part}")[16] for part in text.split("List: base")[1:]]
     assert states == [False, True, False]
     wait_enabled(traced, 16)
@@ -141,9 +149,9 @@ def test_a_disabled_channel_is_refused(traced: Card) -> None:
 
 def test_a_channel_is_held_by_one_file(traced: Card) -> None:
     """Another file gets EBUSY, and its close leaves the hold. Seen failing where any owner may hold."""
-    text = traced.guest.check(f"{hold(traced, 16)} >/dev/null; "
-                              f"tryop write {traced.path('hold_channel')} {traced.chip.ref(16)}; "
-                              f"cat {traced.path('runlist0')}")
+    _, text = hold_briefly(traced, f"{hold(traced, 16)} >/dev/null; "
+                           f"tryop write {traced.path('hold_channel')} {traced.chip.ref(16)}; "
+                           f"cat {traced.path('runlist0')}")
     said, _, listed = text.partition("\n")
     assert said == "write EBUSY" and not read_enabled(listed)[16]
 
@@ -156,6 +164,7 @@ def test_a_later_request_ends_a_hold(traced: Card, name: str) -> None:
                               f"cat {traced.path('runlist0')}")
     said, _, listed = text.partition("\n")
     assert said.startswith("OK") and read_enabled(listed)[16] == (name == "enable_channel")
+    traced.guest.check(f"echo >{TRACE}/trace")
     assert traced.write("hold_channel", traced.chip.ref(8)).startswith("OK")
     assert set(wait_for_ends(traced)) == {8}
     assert is_enabled(traced, 16) == (name == "enable_channel")
@@ -175,11 +184,13 @@ def test_unloading_ends_holds(fresh: Card) -> None:
     """The module is unloaded while a file is open: every channel is enabled before. Seen failing without
     lens_holds_end_all() in lens_devices_exit()."""
     guest: Guest = fresh.guest
-    text = guest.check(f"{hold(fresh, 16)}; rmmod gpulens")
-    try:
-        assert not read_enabled(text)[16] and is_enabled(fresh, 16)
-    finally:
+    for _ in range(20):  # a busy machine may end the hold before
+        text = guest.check(f"{hold(fresh, 16)}; rmmod gpulens")
+        enabled = is_enabled(fresh, 16)
         guest.load("gpulens", "control=1")
+        if not read_enabled(text)[16]:
+            break
+    assert not read_enabled(text)[16] and enabled
 
 
 def test_the_end_of_a_hold_is_traced(traced: Card) -> None:
