@@ -315,7 +315,7 @@ def test_memory_that_the_kernel_does_not_map_is_an_error(
                    check=True)
     machine.guest.push(program, "/secret", 0o755)
     address = int(machine.guest.check("rm -f /tmp/secret; /secret >/tmp/secret & "
-                                           "until [ -s /tmp/secret ]; do usleep 10000; done; cat /tmp/secret"), 16)
+                                      "until [ -s /tmp/secret ]; do usleep 10000; done; cat /tmp/secret"), 16)
     assert address
     for index, chip in enumerate(CHIPS):
         card = Card(machine, chip, index)
