@@ -32,8 +32,8 @@ def run_shell(*texts: str, junit: str = "") -> int:
         return mine.report()
 
 
-def test_each_failure_is_named_with_the_command_that_repeats_it(build: pathlib.Path,
-                                                               capsys: pytest.CaptureFixture[str]) -> None:
+def test_each_failure_is_named_with_the_command_that_repeats_it(
+        build: pathlib.Path, capsys: pytest.CaptureFixture[str]) -> None:
     """pytest's test by its file and name, GoogleTest's by its program and filter, a fuzz target by its name. Seen
     failing: with the name of the class of pytest's older form."""
     (build / "tests" / "unit").mkdir(parents=True)
