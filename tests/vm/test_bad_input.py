@@ -20,7 +20,8 @@ FILES = CHANNEL_FILES + TSG_FILES + RUNLIST_FILES
 
 SYNTAX = {
     "empty": "", "newline": "\\n", "text": "abc", "blank_before": " 8", "trailing_letter": "8x",
-    "trailing_word": "8 9 9", "two_newlines": "8\\n\\n", "negative": "-1", "plus": "+8", "bare_0x": "0x", "bad_octal": "08", "nul": "8\\0",
+    "trailing_word": "8 9 9", "two_newlines": "8\\n\\n",
+    "negative": "-1", "plus": "+8", "bare_0x": "0x", "bad_octal": "08", "nul": "8\\0",
     "two_colons": "0:0:8", "no_runlist": ":8", "no_id": "0:", "fraction": "1.5",
 }
 
