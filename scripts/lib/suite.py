@@ -218,15 +218,17 @@ class Suite:  # pylint: disable=too-many-instance-attributes
         self._line = len(text)
 
     def run(self, jobs: Iterable[Job], workers: int) -> None:
-        """Runs these jobs, the longest first, so many at a time."""
+        """Runs these jobs, the longest first, so many at a time, and beside them one of a lower priority (nice)."""
         waiting = sorted(jobs, key=self._expect, reverse=True)
         # what programs in a test leave in a folder for temporary files goes with the suite's
         environment = {**os.environ, "TMPDIR": self._folder}
         while waiting or self._running:
-            while waiting and len(self._running) < workers:
-                job = waiting.pop(0)
-                job.start(environment)
-                self._running.append(job)
+            for job in list(waiting):
+                alike = sum(bool(other.nice) == bool(job.nice) for other in self._running)
+                if alike < (1 if job.nice else workers):
+                    waiting.remove(job)
+                    job.start(environment)
+                    self._running.append(job)
             for job in [job for job in self._running if job.process is not None and job.process.poll() is not None]:
                 self._running.remove(job)
                 job.finish()
@@ -262,6 +264,8 @@ class Suite:  # pylint: disable=too-many-instance-attributes
             mine = [job for job in tests if job.room == room]
             print(f"{room:20} {sum(job.passed for job in mine):5} passed, {sum(job.failed() for job in mine)} failed, "
                   f"{sum(job.skipped() for job in mine)} skipped, {_in_words(sum(job.seconds for job in mine))}")
+        delayed = sum(job.log.read_text(errors="replace").count(": it waited ") for job in tests)
+        print(f"repeated {delayed}: tests that failed while their guest waited for a processor (the logs name them)")
         failed = [case for job in tests for case in job.cases if case.outcome == "failed"]
         for case in failed:
             print(f"FAILED  {case.reason}\n        again: {case.repeat}")

@@ -1,19 +1,24 @@
 # SPDX-License-Identifier: GPL-2.0
 """Fixtures: guests that many tests share. A guest that panics or stops answering is reported as LOST, apart from
-failures; the tests that needed it are LOST as well, and the run fails."""
+failures; the tests that needed it are LOST as well, and the run fails. A test that failed while the host delayed the
+guest is repeated, and listed as such."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, Optional
 
 import pytest
+from _pytest.runner import runtestprotocol
 
 from lib.guest import Guest, LostVM, end_on_signals
 from support.vm import driven as nouveau_cards
 from support.vm.cards import TIMED, Card
 from support.vm.chips import CHIPS
+from support.vm.delays import Delay
 from support.vm.shared import FOUR, SharedGuests
 
 # pylint: disable=redefined-outer-name
+
+REPEATED: list[str] = []
 
 
 def pytest_configure() -> None:
@@ -22,13 +27,35 @@ def pytest_configure() -> None:
 
 
 @pytest.hookimpl(hookwrapper=True)
-def pytest_runtest_makereport(call: "pytest.CallInfo[Any]") -> Iterator[None]:
+def pytest_runtest_makereport(item: pytest.Item, call: "pytest.CallInfo[Any]") -> Iterator[None]:
     """Marks reports of tests that lost their guest."""
+    delay = getattr(item, "delay", None)
     outcome = yield
-    if call.excinfo is not None and call.excinfo.errisinstance(LostVM):
-        report = outcome.get_result()  # type: ignore[attr-defined]
+    if call.excinfo is None:
+        return
+    report = outcome.get_result()  # type: ignore[attr-defined]
+    if report.failed and delay is not None:
+        report.delayed = delay.describe() if delay.is_long() else ""
+    if call.excinfo.errisinstance(LostVM):
         report.lost = True
         report.longrepr = f"LOST, not a result of the test: {call.excinfo.value}"
+
+
+def pytest_runtest_protocol(item: pytest.Item, nextitem: Optional[pytest.Item]) -> bool:
+    """Repeats a test that failed during a delay, twice at most."""
+    item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
+    for left in (2, 1, 0):
+        item.delay = Delay()  # type: ignore[attr-defined]
+        reports = runtestprotocol(item, nextitem=nextitem, log=False)
+        delays = [report.delayed for report in reports if getattr(report, "delayed", "")]
+        if not left or not delays or any(getattr(report, "lost", False) for report in reports):
+            break
+        REPEATED.append(f"{item.nodeid}: {delays[0]}")
+        item._initrequest()  # type: ignore[attr-defined]  # pylint: disable=protected-access
+    for report in reports:
+        item.ihook.pytest_runtest_logreport(report=report)
+    item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+    return True
 
 
 def pytest_report_teststatus(report: Any) -> Any:
@@ -39,7 +66,11 @@ def pytest_report_teststatus(report: Any) -> Any:
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
-    """Lists the lost tests, with the end of the console once for each guest."""
+    """Lists the repeated tests, and the lost ones with the end of the console once for each guest."""
+    if REPEATED:
+        terminalreporter.section("repeated, since the host delayed the guest")
+        for line in REPEATED:
+            terminalreporter.write_line(line)
     lost = terminalreporter.getreports("lost")
     if lost:
         terminalreporter.section("lost virtual machines")
