@@ -52,8 +52,6 @@ MODULE_PARM_DESC(vram,
 #define MMIO_ACCESS_SLOW_NS	(500 * (u32)NSEC_PER_USEC)
 #define MMIO_PROBE_NS		(30 * (u32)NSEC_PER_MSEC)
 #define MMIO_PROBE_MIN		8
-/* Until a GPU is too slow for stops: a busy host makes each of many accesses as slow. */
-#define MMIO_PROBE_LAST_NS	(250 * (u32)NSEC_PER_MSEC)
 /* Interval of cond_resched() in a use. */
 #define MMIO_RESCHED_NS		(5 * (u64)NSEC_PER_MSEC)
 
@@ -231,24 +229,15 @@ static u32 mmio_time_boot0(struct lens_dev *dev, u32 *boot0)
 	return end > start ? min_t(u64, end - start, U32_MAX) : 0;
 }
 
-/* ns: the shortest of these tries, which took total. */
-static bool mmio_wants_probe(u32 ns, u64 total, u32 tries)
-{
-	if (ns <= MMIO_ACCESS_SLOW_NS)
-		return false;
-	/* At least MMIO_PROBE_MIN: a hypervisor may have paused the processor for all the time. */
-	if (total < MMIO_PROBE_NS || tries < MMIO_PROBE_MIN)
-		return true;
-	return mmio_count_accesses(ns) < MMIO_STOP_MIN && total < MMIO_PROBE_LAST_NS;
-}
-
 int lens_mmio_probe_gpu(struct lens_dev *dev)
 {
 	u32 boot0, again, ns, tries = 1;
 	u64 total;
 
 	ns = mmio_time_boot0(dev, &boot0);
-	for (total = ns; mmio_wants_probe(ns, total, tries); total += again) {
+	/* At least MMIO_PROBE_MIN: a hypervisor may have paused the processor for all the time. */
+	for (total = ns; ns > MMIO_ACCESS_SLOW_NS &&
+	     (total < MMIO_PROBE_NS || tries < MMIO_PROBE_MIN); total += again) {
 		again = mmio_time_boot0(dev, &boot0);
 		ns = min(ns, again);
 		tries++;
