@@ -157,6 +157,7 @@ class Suite:  # pylint: disable=too-many-instance-attributes
             signal.signal(number, lambda number, _frame: sys.exit(128 + number))
         signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell ignores it in what it runs in the background
         self._folder = tempfile.mkdtemp(prefix="gpulens-test-")
+        os.chmod(self._folder, 0o755)  # tests run programs in it as other users
         return self
 
     def __exit__(self, kind: object, *_: object) -> bool:

@@ -13,7 +13,7 @@ import typing
 
 import pytest
 from support.exporter import (CACHED, EXPORT, MS, fake_proc, find_complaints, get, listening, parse_metrics, recording,
-                              scrape)
+                              scrape_page)
 from support.fakeproc import IDLE, ON
 from support.fakeclock import CLOCK
 from support.program import LIBRARIES, PROFILES, ROOT, TOOL, gpulens, image
@@ -383,7 +383,7 @@ def test_idle_clients_do_not_block_scrapes(proc: pathlib.Path) -> None:
         for _ in range(3):
             for _ in range(400):
                 stack.enter_context(connect_to(url))
-            scrape(url, 1)
+            scrape_page(url, 1)
             CLOCK.run(1)
         assert len(os.listdir(f"/proc/{process.pid}/fd")) <= 160
         assert peak_mb(process) < 64
@@ -416,7 +416,7 @@ def test_an_answer_has_a_deadline(proc: pathlib.Path) -> None:
             clients.append(stack.enter_context(connect_to(url, window=2048)))
             with contextlib.suppress(OSError):
                 clients[-1].sendall(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n")
-        scrape(url, 1)
+        scrape_page(url, 1)
         held = len(os.listdir(f"/proc/{process.pid}/fd"))
         assert held > 100, f"{held} files open: the kernel took the answers"
         CLOCK.run(8)

@@ -9,7 +9,7 @@ import re
 import subprocess
 import typing
 
-from support.exporter import listening, scrape
+from support.exporter import listening, scrape_page
 from support.fakeclock import CLOCK, gpulens_by_clock
 from support.fakeproc import BUSY, ENABLED, GR, Channel, Engine, FakeProc, Tsg, make_sample, sample_head, snapshot
 from support.fakerm import FACTS, fake_rm, recording_with
@@ -157,10 +157,10 @@ def test_the_exporter_of_four_gpus_asks_the_driver_less_than_top(tmp_path: pathl
     for a scrape, which opened each GPU and asked for all of it again."""
     log = tmp_path / "log"
     with listening("--source", "rm", env=with_four_gpus(tmp_path, log)) as (process, url):
-        pages, began = [scrape(url)], CLOCK.now()  # the first one opens the GPUs
+        pages, began = [scrape_page(url)], CLOCK.now()  # the first one opens the GPUs
         controls, waits = watch_load(process, log)
         before = len(log.read_text(encoding="ascii").splitlines())
-        pages.append(scrape(url))
+        pages.append(scrape_page(url))
         passed = CLOCK.now() - began
         ioctls = len(log.read_text(encoding="ascii").splitlines()) - before
     assert 20 <= controls < 120 and waits < 1500, (controls, waits)

@@ -89,7 +89,7 @@ def get(url: str) -> typing.Tuple[int, str, str]:
         return error.code, "", ""
 
 
-def scrape(url: str, seconds: float = 10) -> str:
+def scrape_page(url: str, seconds: float = 10) -> str:
     """The text of an answer that may take so much time of the tests' clock, by a process that has it."""
     program = "import sys, urllib.request; sys.stdout.write(urllib.request.urlopen(sys.argv[1]).read().decode())"
     done = run_by_clock(["python3", "-c", program, url], {**os.environ, **CLOCK.environment()}, seconds)

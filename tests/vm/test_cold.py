@@ -25,7 +25,7 @@ def errno_of(guest: Guest, path: str, value: str = "") -> str:
     return words[0] if words[0] == "OK" else words[-1]
 
 
-def refused(log: dict[str, Any]) -> list[int]:
+def list_refused(log: dict[str, Any]) -> list[int]:
     """The registers whose reads were refused."""
     return [access["off"] for access in log["accesses"]
             if access["op"] == "r" and access["bar"] == 0 and access["value"] >> 16 in (0xBAD0, 0xBADF)]
@@ -59,7 +59,7 @@ def test_a_card_without_host_is_shown_and_its_runlists_follow(cold: Guest) -> No
         assert errno_of(cold, f"{folder}/runlist0") == "ENODATA"
         assert errno_of(cold, f"{folder}/disable_channel", "16") == "ENODATA"
         assert errno_of(cold, f"{folder}/hold_channel", "16") == "ENODATA"
-        assert not refused(emu.cmd({"cmd": "log-read"})), folder
+        assert not list_refused(emu.cmd({"cmd": "log-read"})), folder
     for index, emu in enumerate(cold.emu):
         emu.cmd({"cmd": "fault", "kind": "none"})
         emu.cmd({"cmd": "reg-poke", "off": PMC_ENABLE, "value": COLD[index][1] | 1 << 8})
@@ -87,6 +87,6 @@ def test_no_user_makes_an_idle_graphics_engine_refuse_reads(ada: Guest) -> None:
     said = ada.check("become -u 1000 -- sh -c 'for i in $(seq 10); do tryop read /proc/gpu0/CWD_GPC_TPC_ID0; "
                      "tryop read /proc/gpu0/tpc_map >/dev/null; done'")
     assert said.split() == ["read", "ENODATA"] * 10
-    assert not refused(ada.emu[0].cmd({"cmd": "log-read"}))
+    assert not list_refused(ada.emu[0].cmd({"cmd": "log-read"}))
     ada.emu[0].cmd({"cmd": "scenario", "file": scenario("tenants-per-runlist")})
     assert ada.check("become -u 1000 -- cat /proc/gpu0/CWD_GPC_TPC_ID0").startswith("0x")

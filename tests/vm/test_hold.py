@@ -23,7 +23,7 @@ def wait_enabled(card: Card, channel: int) -> None:
     wait_until(lambda: is_enabled(card, channel), "the channel stays disabled")
 
 
-def hold(card: Card, *channels: int) -> str:
+def write_holds(card: Card, *channels: int) -> str:
     """Shell text that holds these channels, with the file as 3, and tells as a list of channels what is held then. A
     machine that is so busy that the GPU answers late (ETIMEDOUT) is asked again."""
     writes = "; ".join(f"until printf {card.chip.ref(channel)} >&3; do usleep 9999; done 2>/dev/null"
@@ -75,7 +75,7 @@ def test_a_hold_ends_with_the_process(traced: Card) -> None:
     """Two channels are held, and both are enabled when the process is killed; another one is not changed.
     Seen failing without lens_holds_end_owner() in files_release_holds(): after 1 s only."""
     assert traced.write("disable_channel", traced.chip.ref(24)).startswith("OK")
-    status, text = hold_briefly(traced, f"sh -c '{hold(traced, 8, 16)}; kill -9 $$'", 2)
+    status, text = hold_briefly(traced, f"sh -c '{write_holds(traced, 8, 16)}; kill -9 $$'", 2)
     assert status == 128 + 9 and read_enabled(text) == {8: False, 9: True, 16: False, 24: False, 25: False}
     assert is_enabled(traced, 8) and is_enabled(traced, 16) and not is_enabled(traced, 24)
 
@@ -89,7 +89,7 @@ def test_a_closed_file_holds_nothing(traced: Card) -> None:
 
 def test_a_hold_ends_when_the_last_descriptor_is_closed(traced: Card) -> None:
     """A child that inherited the file keeps the hold after its parent's end."""
-    _, text = hold_briefly(traced, f"sh -c '{hold(traced, 16)} >/dev/null; sleep 1000 >/dev/null 2>&1 & "
+    _, text = hold_briefly(traced, f"sh -c '{write_holds(traced, 16)} >/dev/null; sleep 1000 >/dev/null 2>&1 & "
                            f"echo $! >/tmp/child'; cat {traced.path('runlist0')}; kill -9 $(cat /tmp/child)")
     assert not read_enabled(text)[16] and is_enabled(traced, 16)
 
@@ -130,8 +130,9 @@ def test_a_second_write_disables_once_more(traced: Card) -> None:
     """switch_to_tsg enables a held channel, as a driver may, and does not end the hold: the holder's next write
     disables the channel, and is no error."""
     list_channels = f"cat {traced.path('runlist0')}"
-    _, text = hold_briefly(traced, f"{hold(traced, 16)}; printf {traced.chip.ref(5)} >{traced.path('switch_to_tsg')}; "
-                           f"{list_channels}; printf {traced.chip.ref(16)} >&3; {list_channels}")
+    _, text = hold_briefly(traced, f"{write_holds(traced, 16)}; "
+                           f"printf {traced.chip.ref(5)} >{traced.path('switch_to_tsg')}; {list_channels}; "
+                           f"printf {traced.chip.ref(16)} >&3; {list_channels}")
     states = [read_enabled(f"List: base{part}")[16] for part in text.split("List: base")[1:]]
     assert states == [False, True, False]
     wait_enabled(traced, 16)
@@ -149,7 +150,7 @@ def test_a_disabled_channel_is_refused(traced: Card) -> None:
 
 def test_a_channel_is_held_by_one_file(traced: Card) -> None:
     """Another file gets EBUSY, and its close leaves the hold. Seen failing where any owner may hold."""
-    _, text = hold_briefly(traced, f"{hold(traced, 16)} >/dev/null; "
+    _, text = hold_briefly(traced, f"{write_holds(traced, 16)} >/dev/null; "
                            f"tryop write {traced.path('hold_channel')} {traced.chip.ref(16)}; "
                            f"cat {traced.path('runlist0')}")
     said, _, listed = text.partition("\n")
@@ -160,8 +161,8 @@ def test_a_channel_is_held_by_one_file(traced: Card) -> None:
 def test_a_later_request_ends_a_hold(traced: Card, name: str) -> None:
     """The channel is as that request left it, also after the holder's end and that of another hold. Seen failing
     without lens_hold_drop(): a channel that was disabled is enabled."""
-    text = traced.guest.check(f"{hold(traced, 16)} >/dev/null; tryop write {traced.path(name)} {traced.chip.ref(16)}; "
-                              f"cat {traced.path('runlist0')}")
+    text = traced.guest.check(f"{write_holds(traced, 16)} >/dev/null; "
+                              f"tryop write {traced.path(name)} {traced.chip.ref(16)}; cat {traced.path('runlist0')}")
     said, _, listed = text.partition("\n")
     assert said.startswith("OK") and read_enabled(listed)[16] == (name == "enable_channel")
     traced.guest.check(f"echo >{TRACE}/trace")
@@ -185,7 +186,7 @@ def test_unloading_ends_holds(fresh: Card) -> None:
     lens_holds_end_all() in lens_devices_exit()."""
     guest: Guest = fresh.guest
     for _ in range(20):  # a busy machine may end the hold before
-        text = guest.check(f"{hold(fresh, 16)}; rmmod gpulens")
+        text = guest.check(f"{write_holds(fresh, 16)}; rmmod gpulens")
         enabled = is_enabled(fresh, 16)
         guest.load("gpulens", "control=1")
         if not read_enabled(text)[16]:

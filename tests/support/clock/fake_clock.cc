@@ -61,7 +61,7 @@ Page *map_page()
 }
 
 // Null: this process has the machine's clock.
-Page *page()
+Page *find_page()
 {
 	static Page *mapped = map_page();
 
@@ -75,7 +75,7 @@ public:
 	Waiter &get()
 	{
 		for (size_t i = 0; !waiter_ && i < WAITERS; i++) {
-			Waiter &w = page()->waiters[i];
+			Waiter &w = find_page()->waiters[i];
 			uint32_t owner = w.pid;
 			if (owner && (!kill(static_cast<pid_t>(owner), 0) || errno != ESRCH))
 				continue;
@@ -122,8 +122,8 @@ void *run_ticker(void *)
 	own.kind = Kind::Ticker;
 	for (;;) {
 		uint32_t seen = own.word;
-		for (Waiter &w : page()->waiters) {
-			if (w.pid != own.pid || w.deadline > page()->now)
+		for (Waiter &w : find_page()->waiters) {
+			if (w.pid != own.pid || w.deadline > find_page()->now)
 				continue;
 			void *object = reinterpret_cast<void *>(w.object.load()); // NOLINT(performance-no-int-to-ptr)
 			if (w.kind == Kind::Futex)
@@ -136,7 +136,7 @@ void *run_ticker(void *)
 		}
 		// The time of a test that was killed stands still for ever.
 		if (call_kernel(SYS_futex, &own.word, FUTEX_WAIT, seen, &LOOK_AT_OWNER, nullptr, 0) &&
-		    errno == ETIMEDOUT && kill(static_cast<pid_t>(page()->owner.load()), 0) && errno == ESRCH)
+		    errno == ETIMEDOUT && kill(static_cast<pid_t>(find_page()->owner.load()), 0) && errno == ESRCH)
 			_exit(126);
 	}
 	return nullptr;
@@ -176,7 +176,7 @@ public:
 	Wait(const Wait &) = delete;
 	Wait &operator=(const Wait &) = delete;
 
-	bool is_over() const { return page()->now >= waiter_.deadline; }
+	bool is_over() const { return find_page()->now >= waiter_.deadline; }
 	Waiter &waiter() { return waiter_; }
 
 private:
@@ -212,11 +212,11 @@ int sleep_until(uint64_t deadline, Kind kind)
 // As nanosleep().
 int sleep_for(uint64_t ns, timespec *left)
 {
-	uint64_t end = page()->now + ns;
+	uint64_t end = find_page()->now + ns;
 	int err = sleep_until(end, Kind::Sleep);
 
 	if (err && left)
-		*left = to_timespec(end - std::min(end, page()->now.load()));
+		*left = to_timespec(end - std::min(end, find_page()->now.load()));
 	errno = err;
 	return err ? -1 : 0;
 }
@@ -225,14 +225,14 @@ bool has_limit(long op, const timespec *limit)
 {
 	long command = op & FUTEX_CMD_MASK;
 
-	return limit && page() && (command == FUTEX_WAIT || command == FUTEX_WAIT_BITSET);
+	return limit && find_page() && (command == FUTEX_WAIT || command == FUTEX_WAIT_BITSET);
 }
 
 // A futex' wait with a limit: in ns from now for FUTEX_WAIT, else of CLOCK_MONOTONIC.
 long wait_futex(long address, long op, long value, const timespec &limit, long mask)
 {
 	bool relative = (op & FUTEX_CMD_MASK) == FUTEX_WAIT;
-	Wait wait(Kind::Futex, to_ns(limit) + (relative ? page()->now.load() : 0), static_cast<uint64_t>(address),
+	Wait wait(Kind::Futex, to_ns(limit) + (relative ? find_page()->now.load() : 0), static_cast<uint64_t>(address),
 		  static_cast<uint32_t>(op));
 
 	if (wait.is_over()) {
@@ -251,7 +251,7 @@ void count_readings(unsigned n)
 {
 	thread_local uint64_t last;
 	thread_local unsigned readings;
-	uint64_t now = page()->now;
+	uint64_t now = find_page()->now;
 
 	readings = now == last ? readings + n : 0;
 	last = now;
@@ -269,13 +269,13 @@ int clock_gettime(clockid_t clock, timespec *t)
 {
 	static auto next = find_next<int (*)(clockid_t, timespec *)>("clock_gettime");
 
-	if (!page() || clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE || clock == CLOCK_PROCESS_CPUTIME_ID ||
+	if (!find_page() || clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE || clock == CLOCK_PROCESS_CPUTIME_ID ||
 	    clock == CLOCK_THREAD_CPUTIME_ID)
 		return next(clock, t);
 	int err = errno;
 	count_readings(1);
 	errno = err;
-	*t = to_timespec(page()->now);
+	*t = to_timespec(find_page()->now);
 	return 0;
 }
 
@@ -283,7 +283,7 @@ int sched_yield() noexcept
 {
 	static auto next = find_next<int (*)()>("sched_yield");
 
-	if (page())
+	if (find_page())
 		count_readings(SPIN_READS / 10);
 	return next();
 }
@@ -292,7 +292,7 @@ int clock_nanosleep(clockid_t clock, int flags, const timespec *t, timespec *lef
 {
 	static auto next = find_next<int (*)(clockid_t, int, const timespec *, timespec *)>("clock_nanosleep");
 
-	if (!page() || (flags & TIMER_ABSTIME && clock == CLOCK_REALTIME))
+	if (!find_page() || (flags & TIMER_ABSTIME && clock == CLOCK_REALTIME))
 		return next(clock, flags, t, left);
 	if (flags & TIMER_ABSTIME)
 		return sleep_until(to_ns(*t), Kind::Sleep);
@@ -303,7 +303,7 @@ int nanosleep(const timespec *t, timespec *left)
 {
 	static auto next = find_next<int (*)(const timespec *, timespec *)>("nanosleep");
 
-	return page() ? sleep_for(to_ns(*t), left) : next(t, left);
+	return find_page() ? sleep_for(to_ns(*t), left) : next(t, left);
 }
 
 int usleep(useconds_t us)
@@ -325,7 +325,7 @@ int pthread_cond_clockwait(pthread_cond_t *condition, pthread_mutex_t *mutex, cl
 	static auto next = find_next<int (*)(pthread_cond_t *, pthread_mutex_t *, clockid_t, const timespec *)>(
 		"pthread_cond_clockwait");
 
-	if (!page() || clock != CLOCK_MONOTONIC)
+	if (!find_page() || clock != CLOCK_MONOTONIC)
 		return next(condition, mutex, clock, limit);
 	Wait wait(Kind::Condition, to_ns(*limit), reinterpret_cast<uintptr_t>(condition));
 	if (wait.is_over())
@@ -338,11 +338,11 @@ int poll(pollfd *fds, nfds_t n, int timeout_ms)
 {
 	static auto next = find_next<int (*)(pollfd *, nfds_t, int)>("poll");
 
-	if (!page() || timeout_ms <= 0)
+	if (!find_page() || timeout_ms <= 0)
 		return next(fds, n, timeout_ms);
 	std::vector<pollfd> all(fds, fds + n);
 	all.push_back({.fd = place.event(), .events = POLLIN, .revents = 0});
-	Wait wait(Kind::Poll, page()->now + static_cast<uint64_t>(timeout_ms) * 1000000,
+	Wait wait(Kind::Poll, find_page()->now + static_cast<uint64_t>(timeout_ms) * 1000000,
 		  static_cast<uint64_t>(place.event()));
 	int ready = next(all.data(), all.size(), -1);
 	eventfd_t woken;

@@ -25,13 +25,13 @@ using namespace fake_clock;
 
 namespace {
 
-void wake(Waiter &w)
+void wake_waiter(Waiter &w)
 {
 	w.word++;
 	syscall(SYS_futex, &w.word, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
 }
 
-bool lives(uint32_t pid)
+bool is_alive(uint32_t pid)
 {
 	return !kill(static_cast<pid_t>(pid), 0) || errno != ESRCH;
 }
@@ -208,7 +208,7 @@ bool fake_clock_step(Page *clock, uint64_t limit)
 
 	auto each = [&](auto &&visit) {
 		for (Waiter &w : clock->waiters)
-			if (w.pid && w.kind != Kind::None && w.kind != Kind::Ticker && lives(w.pid))
+			if (w.pid && w.kind != Kind::None && w.kind != Kind::Ticker && is_alive(w.pid))
 				visit(w);
 	};
 	each([&](const Waiter &w) {
@@ -220,10 +220,10 @@ bool fake_clock_step(Page *clock, uint64_t limit)
 		if (w.deadline > clock->now)
 			return;
 		if (w.kind == Kind::Sleep || w.kind == Kind::Spin)
-			return wake(w);
+			return wake_waiter(w);
 		for (Waiter &ticker : clock->waiters)
 			if (ticker.kind == Kind::Ticker && ticker.pid == w.pid)
-				wake(ticker);
+				wake_waiter(ticker);
 	});
 	return next <= limit;
 }
