@@ -82,7 +82,6 @@ void lens_snapshot_put_engine(const struct lens_gpu *gpu, const struct lens_engi
 
 /* -- files that show.c lists, and control.c -- */
 int lens_show_snapshot(const struct lens_file *f, bool observe, struct lens_text *t);
-int lens_show_topology(const struct lens_file *f, bool observe, struct lens_text *t);
 int lens_show_stats(const struct lens_file *f, bool observe, struct lens_text *t);
 int lens_show_image(const struct lens_file *f, bool observe, struct lens_text *t);
 

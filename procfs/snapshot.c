@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The files snapshot and topology (uapi/gpulens.h). All runlists are collected in one use of the
- * GPU, then laid out as records.
+ * The file snapshot (uapi/gpulens.h). All is collected in one use of the GPU, then laid out as
+ * records.
  */
 #include <linux/build_bug.h>
 #include <linux/ktime.h>
@@ -277,47 +277,26 @@ static int snapshot_lay_out(const struct lens_file *f, struct snapshot_content *
 	return 0;
 }
 
-int lens_show_snapshot(const struct lens_file *f, bool observe, struct lens_text *t)
+/* Reads what needs a capability. With the GPU's lock held. */
+static void snapshot_collect_scheduling(struct lens_gpu *gpu, struct snapshot_content *all)
 {
-	const struct lens_topology *topo = &f->dev->gpu.topo;
-	struct snapshot_content *all;
-	u64 start, took;
-	int err;
+	const struct lens_topology *topo = &gpu->topo;
 	u32 i;
 
-	all = kvzalloc(sizeof(*all), GFP_KERNEL_ACCOUNT);
-	if (!all)
-		return -ENOMEM;
-	err = lens_dev_begin_use(f->dev);
-	if (err)
-		goto out;
-	start = ktime_get_ns();
-	/* Stays 0 after an error: unknown. */
-	lens_gpu_read_memory_size(&f->dev->gpu, &all->memory_bytes);
-	for (i = 0; i < topo->n_runlists; i++) {
-		all->snap[i].rl = &topo->runlists[i];
-		all->err[i] = lens_snap_fill(&f->dev->gpu, &all->snap[i], false);
-	}
-	all->ce_err = lens_ce_map_read(&f->dev->gpu, &all->ce);
-	for (i = 0; i < topo->n_engines; i++)
-		all->now_err[i] = lens_engine_read(&f->dev->gpu, &topo->engines[i], &all->now[i]);
-	all->engines_read = true;
-	took = ktime_get_ns() - start;
-	err = lens_dev_end_use(f->dev, 0);
-	if (!err)
-		err = snapshot_lay_out(f, all, start, took, t);
-out:
 	for (i = 0; i < topo->n_runlists; i++)
-		lens_snap_free(&all->snap[i]);
-	kvfree(all);
-	return err;
+		all->err[i] = lens_snap_fill(gpu, &all->snap[i], false);
+	for (i = 0; i < topo->n_engines; i++)
+		all->now_err[i] = lens_engine_read(gpu, &topo->engines[i], &all->now[i]);
+	all->engines_read = true;
 }
 
-/* The same records without what needs a capability: the error of each runlist is EPERM. */
-int lens_show_topology(const struct lens_file *f, bool observe, struct lens_text *t)
+/* Without observe, the error of each runlist is EPERM, and a GPU that sleeps shows what is kept. */
+int lens_show_snapshot(const struct lens_file *f, bool observe, struct lens_text *t)
 {
-	const struct lens_topology *topo = &f->dev->gpu.topo;
+	struct lens_gpu *gpu = &f->dev->gpu;
+	const struct lens_topology *topo = &gpu->topo;
 	struct snapshot_content *all;
+	u64 start, took = 0;
 	int err;
 	u32 i;
 
@@ -329,18 +308,25 @@ int lens_show_topology(const struct lens_file *f, bool observe, struct lens_text
 		all->err[i] = -EPERM;
 	}
 	err = lens_dev_begin_use(f->dev);
+	start = ktime_get_ns();
 	if (!err) {
-		lens_gpu_read_memory_size(&f->dev->gpu, &all->memory_bytes);
-		all->ce_err = lens_ce_map_read(&f->dev->gpu, &all->ce);
+		/* Stays 0 after an error: unknown. */
+		lens_gpu_read_memory_size(gpu, &all->memory_bytes);
+		all->ce_err = lens_ce_map_read(gpu, &all->ce);
+		if (observe)
+			snapshot_collect_scheduling(gpu, all);
+		took = ktime_get_ns() - start;
 		err = lens_dev_end_use(f->dev, 0);
-	} else if (err == -ENODATA) {
-		/* Asleep: the copy engines' map is not kept, since it may change. */
+	} else if (err == -ENODATA && !observe) {
+		/* The copy engines' map is not kept, since it may change. */
 		all->memory_bytes = topo->memory_bytes;
 		all->ce_err = err;
 		err = 0;
 	}
 	if (!err)
-		err = snapshot_lay_out(f, all, ktime_get_ns(), 0, t);
+		err = snapshot_lay_out(f, all, start, took, t);
+	for (i = 0; i < topo->n_runlists; i++)
+		lens_snap_free(&all->snap[i]);
 	kvfree(all);
 	return err;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 WITH Linux-syscall-note */
 /*
  * The binary formats of the module. /proc/gpuX/snapshot: everything that the text files show, at
- * one time. /proc/gpuX/topology, for every user: the same records, but runlists have error EPERM.
+ * one time. Without CAP_PERFMON each runlist has error EPERM, and no record says what runs.
  */
 #ifndef _UAPI_GPULENS_H_
 #define _UAPI_GPULENS_H_

@@ -14,7 +14,7 @@ for gpu in $gpus; do
 	for path in "$gpu"/*; do
 		file=${path##*/}
 		case $file in
-		runlist* | snapshot | image | stats | topology | tpc_map | CWD_*) continue ;; # state in there may change between two readings
+		runlist* | snapshot | image | stats | tpc_map | CWD_*) continue ;; # state in there may change between two readings
 		samples) continue ;; # nothing is there until a period is written
 		# of files that differ in a number only, the first: one function answers for all
 		gpc[1-9]*_tpc_mask | lce_for_pce[1-9]* | shared_lce_for_grce[1-9]*) continue ;;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""A folder in place of /proc with the module loaded: gpuX/snapshot, topology and samples with bytes laid out as
+"""A folder in place of /proc with the module loaded: gpuX/snapshot and samples with bytes laid out as
 include/uapi/gpulens.h states, written here independently, and FIFOs in place of the control files."""
 
 import os
@@ -72,7 +72,7 @@ def snapshot(lists: "dict[int, list[Tsg]]", chip: str = "GP106", gpu: int = 0, t
 
 
 def make_topology(runlists: "tuple[int, ...]" = (0, 1), gpu: int = 0) -> bytes:
-    """The file topology of a GTX 1060 3GB, which every user may read: GPCs of 5 and 4 TPCs, PCEs of four copy engines,
+    """The snapshot of a GTX 1060 3GB for a user without the capability: GPCs of 5 and 4 TPCs, PCEs of four copy engines,
     two GRCEs, and EPERM (1) for each runlist."""
     records = [struct.pack("<HHIQ4BII16s16s4x", 1, CHIP_IDS["GP106"], 0, 3 << 30, 2, 5, 4, 0, 0, 0xF, b"GP106",
                            b"0000:01:00.0")]
@@ -127,14 +127,13 @@ class FakeProc:
         draft.rename(self.gpu(index) / "snapshot")
 
     def closed(self, index: int = 0) -> None:
-        """Sets modes for an ordinary user: topology can be read; a process without capabilities and with another uid
-        (ORDINARY) cannot open snapshot and samples (EACCES)."""
-        self.gpu(index).joinpath("topology").write_bytes(make_topology(gpu=index))
-        for name in ("snapshot", "samples"):
-            path = self.gpu(index) / name
-            path.touch()
-            path.chmod(0)
-        self.gpu(index).joinpath("stats").write_text("read_topology 1\n")
+        """What an ordinary user gets: a snapshot without runlists; a process without capabilities and with another uid
+        (ORDINARY) cannot open samples (EACCES)."""
+        self.show(make_topology(gpu=index), index)
+        samples = self.gpu(index) / "samples"
+        samples.touch()
+        samples.chmod(0)
+        self.gpu(index).joinpath("stats").write_text("read_snapshot 1\n")
 
     def sampled(self, data: bytes, index: int = 0, period_us: int = 1000) -> None:
         """Appends samples. The tool opens the file, writes the period over its first bytes, and reads from there; the

@@ -18,7 +18,7 @@ from support.vm.soc import load_vfio
 pytestmark = pytest.mark.guest("pair")
 
 CHIPS = chips_for("pair")
-FILES = ("num_gpcs", "device_info", "runlist0", "snapshot", "topology", "bars", "copy_topology", "gpc0_tpc_mask")
+FILES = ("num_gpcs", "device_info", "runlist0", "snapshot", "bars", "copy_topology", "gpc0_tpc_mask")
 COMMAND, MEMORY, MASTER = 4, 2, 4
 
 

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.guest("pair")
 
 CHIPS = [chip.name.lower() for chip in chips_for("pair")]
 REFS = ("16", "0:16")
-KEPT = ("chip", "device_info", "tpc_map", "num_gpcs", "topology")
+KEPT = ("chip", "device_info", "tpc_map", "num_gpcs")
 TOUCHING = ("runlist0", "bars", "snapshot", "image")
 
 
@@ -72,6 +72,7 @@ def test_reads_do_not_resume_or_access_a_suspended_gpu(sleeping: Guest, gpu: int
     before = count_resumes(sleeping)
     for name in KEPT:
         assert try_operation(sleeping, f"read /proc/gpu{gpu}/{name}").startswith("OK"), name
+    assert sleeping.run(f"become -u 1000 -- tryop read /proc/gpu{gpu}/snapshot")[1].startswith("OK")
     for name in TOUCHING:
         assert try_operation(sleeping, f"read /proc/gpu{gpu}/{name}") == "read ENODATA", name
     assert "read_runlist_failed" in sleeping.read(f"/proc/gpu{gpu}/stats")

@@ -369,7 +369,7 @@ def test_modes_of_the_files(card: Card) -> None:
     listing = card.guest.check(f"cd /proc/gpu{card.index} && for f in *; do stat -c '%n %a' $f; done").splitlines()
     modes = dict(line.split() for line in listing)
     control = {name for name in modes if CONTROL_FILE.search(name)}
-    observe = {name for name in modes if re.match(r"runlist\d", name)} | {"bars", "snapshot", "image"}
+    observe = {name for name in modes if re.match(r"runlist\d", name)} | {"bars", "image"}
     assert {"disable_channel", "enable_channel", "hold_channel", "preempt_tsg", "switch_to_tsg", "preempt_runlist",
             "resubmit_runlist", "wfi_preempt_channel", "cta_preempt_channel", "cil_preempt_channel",
             "tsg_timeslice"} == control

@@ -90,7 +90,7 @@ def test_proc_prints_from_an_image_what_the_files_contain(card: Card, tmp_path: 
     finally:
         card.emu.cmd({"cmd": "time", "mode": "real", "access_ns": 1000})
     assert {"bars", "chip", "runlist0", "num_ces", "gpc0_tpc_mask", "shared_lce_for_grce1"} <= set(live)
-    assert len(live) > 20 and len(names) - len(live) == 16
+    assert len(live) > 20 and len(names) - len(live) == 15
     for name, (status, text) in live.items():
         done = run_tool(tmp_path / "image", "proc", name)
         assert (done.returncode, done.stdout) == (status, text), name
@@ -101,9 +101,9 @@ def test_proc_prints_from_an_image_what_the_files_contain(card: Card, tmp_path: 
 
 
 def is_text_of_state(name: str) -> bool:
-    """Whether a file shows the GPU's state as text. The others: 11 control files, image, snapshot, topology, stats,
+    """Whether a file shows the GPU's state as text. The others: 11 control files, image, snapshot, stats,
     samples."""
-    return name not in ("image", "snapshot", "topology", "stats", "samples", "tsg_timeslice") and not name.endswith(
+    return name not in ("image", "snapshot", "stats", "samples", "tsg_timeslice") and not name.endswith(
         ("_channel", "_tsg", "preempt_runlist", "resubmit_runlist"))
 
 
@@ -361,7 +361,7 @@ def test_an_error_names_the_file_and_what_to_do(card: Card) -> None:
     assert result.err.startswith(f"gpulens: {card.path('disable_channel')} < {ref}: EACCES: permission denied; be root")
     result = run_gpulens(card, "record -o /tmp/d.csv --for 1s", "-u 1000")
     assert result.status == 3 and result.err.startswith(
-        f"gpulens: {card.path('snapshot')}: EACCES: permission denied; reading runlists requires CAP_PERFMON or "
+        f"gpulens: {card.path('samples')}: EACCES: permission denied; reading runlists requires CAP_PERFMON or "
         "CAP_SYS_ADMIN")
     result = run_gpulens(card, f"preempt {card.chip.ref(99, 1)}")
     assert result.status == 4
@@ -414,7 +414,7 @@ def test_another_user_sees_topology_and_the_capability_that_runlists_need(card: 
     for command in ("gpcs", "copy", "chip"):
         mine, roots = run_gpulens(card, command, "-u 1000"), run_gpulens(card, command)
         assert (mine.status, mine.err) == (0, "")
-        assert mine.out == roots.out.replace("/snapshot", "/topology")
+        assert mine.out == roots.out
     result = run_gpulens(card, "runlists 1", "-u 1000")
     assert result.status == 1 and "TSG" not in result.out and "empty" not in result.out
     assert result.err.startswith(

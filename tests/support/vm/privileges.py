@@ -16,7 +16,7 @@ from support.vm.chips import chips_for
 CHIPS = chips_for("pair")
 CONTROL = ("disable_channel", "enable_channel", "hold_channel", "preempt_tsg", "switch_to_tsg", "preempt_runlist",
            "resubmit_runlist", "wfi_preempt_channel", "cta_preempt_channel", "cil_preempt_channel", "tsg_timeslice")
-OBSERVE = ("runlist0", "bars", "snapshot")  # and each other runlist: TSGs, channels, contexts, addresses
+OBSERVE = ("runlist0", "bars")  # and each other runlist: TSGs, channels, contexts, addresses
 SUID = "/tmp/suid"  # the sweep as a setuid program
 
 

@@ -39,7 +39,7 @@ std::string explain_cause(int err, bool writing)
 	case EACCES: return "permission denied";
 	case ENOENT: return "no such file or object";
 	case ENODEV: return "the GPU was removed or replaced";
-	case ENODATA: return "the GPU is suspended, and reading does not resume it";
+	case ENODATA: return "the GPU is suspended, and reading does not resume it, or no driver has set it up";
 	case ENXIO:
 		return "the GPU's memory decoding is off, or system memory is needed that no driver has mapped through "
 		       "the kernel";
@@ -50,7 +50,7 @@ std::string explain_cause(int err, bool writing)
 	case EINVAL: return "not a unique id on this GPU";
 	case EBUSY:
 		return writing ? "another runlist is being submitted, or another process uses the file"
-			       : "another process uses the file, or unprivileged readers have used up their budget";
+			       : "another process uses the file, or holds are being ended";
 	default: return std::strerror(err);
 	}
 }
@@ -143,19 +143,18 @@ std::string snapshot_path(const std::string &proc, unsigned index)
 	throw Error(Error::Source, fmt::format("there is no GPU {}; there is {}", index, fmt::join(present, ", ")));
 }
 
-// Loads the topology, which every user may read. One failure stands for all runlists.
-Gpu load_topology(const std::string &proc, unsigned index)
+// Returns whether this reader was shown no runlist.
+bool are_runlists_withheld(const Gpu &gpu)
 {
-	std::string path = fmt::format("{}/gpu{}/topology", proc, index);
-	Gpu gpu = from_bytes(read_proc(path), path);
+	return !gpu.runlists.empty() && std::all_of(gpu.runlists.begin(), gpu.runlists.end(),
+						    [](const Runlist &rl) { return rl.err == -EPERM; });
+}
 
-	std::erase_if(gpu.runlist_failures, [](const Failure &f) { return f.item.part != Part::Runlists; });
-	for (Runlist &rl : gpu.runlists)
-		rl.err = -EPERM;
-	if (!gpu.runlists.empty())
-		gpu.runlist_failures.push_back(
-			{Part::Runlists, -EPERM, {}, fmt::format("{}: {}", TAKES_PERFMON, HOW_TO_OBSERVE)});
-	return gpu;
+Gpu load_snapshot(const std::string &proc, unsigned index)
+{
+	std::string path = snapshot_path(proc, index);
+
+	return from_bytes(read_proc(path), path);
 }
 
 // Parses "gpc 1: 0x1e0". Returns nothing if the text has another form.
@@ -282,22 +281,24 @@ unsigned only_gpu(const std::string &proc, const std::vector<unsigned> &named)
 
 Gpu load_live(const std::string &proc, unsigned index)
 {
-	std::string path = snapshot_path(proc, index);
+	Gpu gpu = load_snapshot(proc, index);
 
-	return from_bytes(read_proc(path), path);
+	if (are_runlists_withheld(gpu))
+		throw Error(Error::Source, explain(EPERM, snapshot_path(proc, index), false));
+	return gpu;
 }
 
 Gpu load_permitted(const std::string &proc, unsigned index)
 {
-	std::string path = snapshot_path(proc, index), bytes;
-	int err = read_path(path, bytes);
+	Gpu gpu = load_snapshot(proc, index);
 
-	// EPERM: root without the capability. EACCES: an ordinary user, or a module without topology.
-	if (err == EPERM || (err == EACCES && std::filesystem::exists(fmt::format("{}/gpu{}/topology", proc, index))))
-		return load_topology(proc, index);
-	if (err)
-		throw Error(Error::Source, explain(err, path, false));
-	return from_bytes(bytes, path);
+	if (!are_runlists_withheld(gpu))
+		return gpu;
+	// one failure for all of them
+	std::erase_if(gpu.runlist_failures, [](const Failure &f) { return f.item.part != Part::Runlists; });
+	gpu.runlist_failures.push_back(
+		{Part::Runlists, -EPERM, {}, fmt::format("{}: {}", TAKES_PERFMON, HOW_TO_OBSERVE)});
+	return gpu;
 }
 
 void load_hardware_gpcs(const std::string &proc, unsigned index, Gpu &gpu)

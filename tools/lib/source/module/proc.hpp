@@ -15,9 +15,9 @@ std::vector<unsigned> found_gpus(const std::string &proc);
 std::vector<unsigned> proc_gpus(const std::string &proc);
 // Returns the GPU for a command that takes one: the named one, or the only one. Throws Error.
 unsigned only_gpu(const std::string &proc, const std::vector<unsigned> &named);
-// Loads /proc/gpuX/snapshot. Throws Error, also without the privilege.
+// Loads /proc/gpuX/snapshot. Throws Error, also where runlists are withheld for want of the privilege.
 Gpu load_live(const std::string &proc, unsigned index);
-// Loads /proc/gpuX/snapshot, or without the privilege /proc/gpuX/topology, whose runlists are unknown (a failure).
+// The same, but withheld runlists are unknown (a failure).
 Gpu load_permitted(const std::string &proc, unsigned index);
 // Reads the hardware's own order of TPCs, or its counts of them, from /proc/gpuX/tpc_map into hardware_gpcs or
 // counted_gpcs; neither if the module could not read it, or is older.
