@@ -6,46 +6,79 @@
 
 #include "files.h"
 
-static int control_disable(struct lens_gpu *gpu, const struct lens_ref *ref, int *runlist)
+/* A hold of the channel ends: it is as this request says. */
+static int control_set_channel(struct lens_dev *dev, struct lens_file_request *r, bool enable)
 {
-	return lens_channel_enable(gpu, ref, false, runlist);
+	int err = lens_channel_enable(&dev->gpu, &r->ref, enable, &r->runlist);
+
+	if (!err)
+		lens_hold_drop(dev, r->runlist, r->ref.id);
+	return err;
 }
 
-static int control_enable(struct lens_gpu *gpu, const struct lens_ref *ref, int *runlist)
+static int control_disable(struct lens_dev *dev, struct lens_file_request *r)
 {
-	return lens_channel_enable(gpu, ref, true, runlist);
+	return control_set_channel(dev, r, false);
+}
+
+static int control_enable(struct lens_dev *dev, struct lens_file_request *r)
+{
+	return control_set_channel(dev, r, true);
+}
+
+static int control_hold(struct lens_dev *dev, struct lens_file_request *r)
+{
+	return lens_hold_begin(dev, r->owner, &r->ref, r->value, &r->runlist);
+}
+
+static int control_preempt_tsg(struct lens_dev *dev, struct lens_file_request *r)
+{
+	return lens_tsg_preempt(&dev->gpu, &r->ref, &r->runlist);
+}
+
+static int control_switch_to(struct lens_dev *dev, struct lens_file_request *r)
+{
+	return lens_tsg_switch_to(&dev->gpu, &r->ref, &r->runlist);
+}
+
+static int control_set_timeslice(struct lens_dev *dev, struct lens_file_request *r)
+{
+	return lens_tsg_set_timeslice(&dev->gpu, &r->ref, r->value, &r->runlist);
 }
 
 /* The id of a runlist has no runlist before it. */
-static int control_preempt(struct lens_gpu *gpu, const struct lens_ref *ref, int *runlist)
+static int control_act_on_runlist(struct lens_dev *dev, struct lens_file_request *r,
+				  int (*act)(struct lens_gpu *gpu, u32 id))
 {
-	if (ref->runlist != LENS_NONE)
+	if (r->ref.runlist != LENS_NONE)
 		return -EINVAL;
-	*runlist = ref->id;
-	return lens_runlist_preempt(gpu, ref->id);
+	r->runlist = r->ref.id;
+	return act(&dev->gpu, r->ref.id);
 }
 
-static int control_resubmit(struct lens_gpu *gpu, const struct lens_ref *ref, int *runlist)
+static int control_preempt(struct lens_dev *dev, struct lens_file_request *r)
 {
-	if (ref->runlist != LENS_NONE)
-		return -EINVAL;
-	*runlist = ref->id;
-	return lens_runlist_resubmit(gpu, ref->id);
+	return control_act_on_runlist(dev, r, lens_runlist_preempt);
 }
 
-static int control_set_wfi(struct lens_gpu *gpu, const struct lens_ref *ref, int *runlist)
+static int control_resubmit(struct lens_dev *dev, struct lens_file_request *r)
 {
-	return lens_channel_set_preemption(gpu, ref, LENS_PREEMPT_WFI, runlist);
+	return control_act_on_runlist(dev, r, lens_runlist_resubmit);
 }
 
-static int control_set_cta(struct lens_gpu *gpu, const struct lens_ref *ref, int *runlist)
+static int control_set_wfi(struct lens_dev *dev, struct lens_file_request *r)
 {
-	return lens_channel_set_preemption(gpu, ref, LENS_PREEMPT_CTA, runlist);
+	return lens_channel_set_preemption(&dev->gpu, &r->ref, LENS_PREEMPT_WFI, &r->runlist);
 }
 
-static int control_set_cilp(struct lens_gpu *gpu, const struct lens_ref *ref, int *runlist)
+static int control_set_cta(struct lens_dev *dev, struct lens_file_request *r)
 {
-	return lens_channel_set_preemption(gpu, ref, LENS_PREEMPT_CILP, runlist);
+	return lens_channel_set_preemption(&dev->gpu, &r->ref, LENS_PREEMPT_CTA, &r->runlist);
+}
+
+static int control_set_cilp(struct lens_dev *dev, struct lens_file_request *r)
+{
+	return lens_channel_set_preemption(&dev->gpu, &r->ref, LENS_PREEMPT_CILP, &r->runlist);
 }
 
 void lens_control_report_holders(const struct lens_file *f, u32 id)
@@ -69,15 +102,14 @@ void lens_control_report_holders(const struct lens_file *f, u32 id)
 }
 
 const struct lens_file_type lens_control_files[] = {
-	{ .name = "disable_channel", .access = LENS_ACCESS_CONTROL, .act = control_disable,
-	  .sets_channel = true },
-	{ .name = "enable_channel", .access = LENS_ACCESS_CONTROL, .act = control_enable,
-	  .sets_channel = true },
-	{ .name = "hold_channel", .access = LENS_ACCESS_CONTROL, .act_for = lens_hold_begin },
-	{ .name = "preempt_tsg", .access = LENS_ACCESS_CONTROL, .act = lens_tsg_preempt },
-	{ .name = "switch_to_tsg", .access = LENS_ACCESS_CONTROL, .act = lens_tsg_switch_to },
-	{ .name = "tsg_timeslice", .access = LENS_ACCESS_CONTROL,
-	  .act_with = lens_tsg_set_timeslice },
+	{ .name = "disable_channel", .access = LENS_ACCESS_CONTROL, .act = control_disable },
+	{ .name = "enable_channel", .access = LENS_ACCESS_CONTROL, .act = control_enable },
+	{ .name = "hold_channel", .access = LENS_ACCESS_CONTROL, .act = control_hold,
+	  .form = LENS_FORM_HOLD },
+	{ .name = "preempt_tsg", .access = LENS_ACCESS_CONTROL, .act = control_preempt_tsg },
+	{ .name = "switch_to_tsg", .access = LENS_ACCESS_CONTROL, .act = control_switch_to },
+	{ .name = "tsg_timeslice", .access = LENS_ACCESS_CONTROL, .act = control_set_timeslice,
+	  .form = LENS_FORM_ID_VALUE },
 	{ .name = "preempt_runlist", .access = LENS_ACCESS_CONTROL, .act = control_preempt },
 	{ .name = "resubmit_runlist", .access = LENS_ACCESS_CONTROL, .act = control_resubmit },
 	{ .name = "wfi_preempt_channel", .access = LENS_ACCESS_CONTROL, .act = control_set_wfi },

@@ -117,43 +117,13 @@ static const struct proc_ops files_read_ops = {
 
 /* -- writing -- */
 
-static int files_parse_request(const struct lens_file_type *type, const char *text, size_t len,
-			       struct lens_ref *ref, u32 *value)
-{
-	if (type->act_for)
-		return lens_parse_hold(text, len, ref, value);
-	return type->act_with ? lens_parse_ref_value(text, len, ref, value) :
-				lens_parse_ref(text, len, ref);
-}
-
-/* owner: of holds, the open file. */
-static int files_run_request(struct lens_file *f, const void *owner, const struct lens_ref *ref,
-			     u32 value, int *runlist)
-{
-	const struct lens_file_type *type = f->type;
-	struct lens_gpu *gpu = &f->dev->gpu;
-	int err;
-
-	if (!lens_gpu_has_host(gpu))
-		return -EOPNOTSUPP;
-	if (type->act_for)
-		return type->act_for(f->dev, owner, ref, value, runlist);
-	if (type->act_with)
-		return type->act_with(gpu, ref, value, runlist);
-	err = type->act(gpu, ref, runlist);
-	if (!err && type->sets_channel)
-		lens_hold_drop(f->dev, *runlist, ref->id);
-	return err;
-}
-
 static ssize_t files_write(struct file *file, const char __user *buf, size_t count, loff_t *pos)
 {
+	struct lens_file_request r = { .owner = file, .runlist = LENS_NONE };
 	struct lens_file *f = pde_data(file_inode(file));
-	struct lens_ref ref = { .runlist = LENS_NONE };
-	int err, runlist = LENS_NONE;
 	char text[LENS_ID_MAX + 2];
 	bool parsed = false;
-	u32 value = 0;
+	int err;
 
 	lens_file_enter(f);
 	err = lens_may_control(file);
@@ -165,24 +135,24 @@ static ssize_t files_write(struct file *file, const char __user *buf, size_t cou
 	err = -EFAULT;
 	if (copy_from_user(text, buf, count))
 		goto out;
-	err = files_parse_request(f->type, text, count, &ref, &value);
+	err = lens_parse_request(text, count, f->type->form, &r.ref, &r.value);
 	if (err)
 		goto out;
-	if (ref.runlist == LENS_ALL) {
-		err = lens_holds_renew(f->dev, file, value);
+	if (r.ref.runlist == LENS_ALL) {
+		err = lens_holds_renew(f->dev, file, r.value);
 		goto out;
 	}
 	parsed = true;
-	runlist = ref.runlist;
+	r.runlist = r.ref.runlist;
 	err = lens_dev_begin_control(f->dev);
 	if (err)
 		goto out;
-	err = files_run_request(f, file, &ref, value, &runlist);
-	if (err == -EINVAL && ref.runlist == LENS_NONE && f->dev->gpu.chip->ids_per_runlist)
-		lens_control_report_holders(f, ref.id);
+	err = lens_gpu_has_host(&f->dev->gpu) ? f->type->act(f->dev, &r) : -EOPNOTSUPP;
+	if (err == -EINVAL && r.ref.runlist == LENS_NONE && f->dev->gpu.chip->ids_per_runlist)
+		lens_control_report_holders(f, r.ref.id);
 	err = lens_dev_end_control(f->dev, err);
 out:
-	lens_trace_control(f->dev, f->type->name, runlist, parsed ? (s64)ref.id : -1, err);
+	lens_trace_control(f->dev, f->type->name, r.runlist, parsed ? (s64)r.ref.id : -1, err);
 	lens_stats_count_call(f, err);
 	lens_file_leave(f);
 	return err ? err : count;
@@ -213,7 +183,7 @@ static int files_add_file(struct lens_dev *dev, const struct lens_file_type *typ
 {
 	umode_t mode = lens_file_mode(type->access);
 	const struct proc_ops *ops = type->ops ? type->ops :
-				     type->act_for ? &files_hold_ops :
+				     type->form == LENS_FORM_HOLD ? &files_hold_ops :
 				     lens_file_is_control(type) ? &files_write_ops :
 								  &files_read_ops;
 	struct proc_dir_entry *entry;

@@ -9,6 +9,7 @@
 #include "../include/uapi/gpulens.h"
 #include "../src/linux/lens.h"
 #include "format.h"
+#include "parse.h"
 
 /* One entry of a GPU's directory. arg: runlist id, GPC, PCE or GRCE. */
 struct lens_file {
@@ -21,6 +22,14 @@ struct lens_file {
 	pid_t caller;		/* of the last of them */
 };
 
+/* A write to a control file. */
+struct lens_file_request {
+	const void *owner;	/* the open file, whose close ends its holds */
+	struct lens_ref ref;
+	u32 value;		/* behind the id */
+	int runlist;		/* set by act: where the id was found, or LENS_NONE */
+};
+
 struct lens_file_type {
 	const char *name;	/* %u: arg */
 	enum lens_access access;
@@ -31,13 +40,9 @@ struct lens_file_type {
 	 * the reader passes lens_may_observe(); if not, no address and no TSG is shown.
 	 */
 	int (*show)(const struct lens_file *f, bool observe, struct lens_text *t);
-	/* Carry out a request for an id, or for an id and a number. With the GPU's lock held. */
-	int (*act)(struct lens_gpu *gpu, const struct lens_ref *ref, int *runlist);
-	int (*act_with)(struct lens_gpu *gpu, const struct lens_ref *ref, u32 value, int *runlist);
-	/* The same for an open file, whose close undoes the requests. */
-	int (*act_for)(struct lens_dev *dev, const void *owner, const struct lens_ref *ref, u32 ms,
-		       int *runlist);
-	bool sets_channel;	/* act sets the state of a channel: a hold of it ends */
+	/* Carry out a request. With the GPU's lock held. */
+	int (*act)(struct lens_dev *dev, struct lens_file_request *r);
+	enum lens_form form;	/* of a request's text */
 };
 
 static inline bool lens_file_is_control(const struct lens_file_type *type)

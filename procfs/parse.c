@@ -138,22 +138,8 @@ int lens_parse_ref(const char *text, size_t len, struct lens_ref *ref)
 	return parse_strip_newline(text, &len, LENS_ID_MAX) ? parse_id(text, len, ref) : -EINVAL;
 }
 
-int lens_parse_ref_value(const char *text, size_t len, struct lens_ref *ref, u32 *value)
-{
-	size_t space;
-	int err, err2;
-
-	if (!parse_strip_newline(text, &len, LENS_ID_MAX))
-		return -EINVAL;
-	space = parse_find_space(text, len);
-	if (space == len)
-		return -EINVAL;
-	err = parse_id(text, space, ref);
-	err2 = parse_digits(text + space + 1, len - space - 1, 10, value);
-	return err == -EINVAL || !err2 ? err : err2;
-}
-
-int lens_parse_hold(const char *text, size_t len, struct lens_ref *ref, u32 *ms)
+int lens_parse_request(const char *text, size_t len, enum lens_form form, struct lens_ref *ref,
+		       u32 *value)
 {
 	struct lens_ref all = { .runlist = LENS_ALL };
 	size_t space;
@@ -161,14 +147,17 @@ int lens_parse_hold(const char *text, size_t len, struct lens_ref *ref, u32 *ms)
 
 	if (!parse_strip_newline(text, &len, LENS_ID_MAX))
 		return -EINVAL;
+	*value = 0;
 	space = parse_find_space(text, len);
-	*ms = 0;
-	if (space == len)
+	if (form == LENS_FORM_ID || (form == LENS_FORM_HOLD && space == len))
 		return parse_id(text, len, ref);
+	if (space == len)
+		return -EINVAL;
 	*ref = all;
-	err = space == 1 && text[0] == '*' ? 0 : parse_id(text, space, ref);
-	err2 = parse_digits(text + space + 1, len - space - 1, 10, ms);
-	if (!err2 && (!*ms || *ms > LENS_HOLD_MS_MAX))
+	err = form == LENS_FORM_HOLD && space == 1 && text[0] == '*' ? 0 :
+								       parse_id(text, space, ref);
+	err2 = parse_digits(text + space + 1, len - space - 1, 10, value);
+	if (!err2 && form == LENS_FORM_HOLD && (!*value || *value > LENS_HOLD_MS_MAX))
 		err2 = -ERANGE;
 	return err == -EINVAL || !err2 ? err : err2;
 }

@@ -32,16 +32,22 @@ int lens_parse_ref(const char *text, size_t len, struct lens_ref *ref);
  * bits, or a period out of bounds. *s is changed on success only.
  */
 int lens_parse_sampling(const char *text, size_t len, struct lens_sampling *s);
-/*
- * An id, or an id, one space and decimal milliseconds, or * in place of the id: runlist LENS_ALL.
- * *ms is 0 where the text has none. Errors as lens_parse_ref(); -ERANGE also for milliseconds
- * that are not 1 to LENS_HOLD_MS_MAX.
- */
-int lens_parse_hold(const char *text, size_t len, struct lens_ref *ref, u32 *ms);
+/* What is written to a control file. */
+enum lens_form {
+	LENS_FORM_ID,		/* an id */
+	LENS_FORM_ID_VALUE,	/* an id, one space and a decimal number */
+	/* An id, or that and milliseconds, or * in place of the id: runlist LENS_ALL. */
+	LENS_FORM_HOLD,
+};
+
 #define LENS_HOLD_MS_MAX	1000
 #define LENS_ALL		(-2)
-/* An id, one space and a decimal number. Errors as lens_parse_ref(). */
-int lens_parse_ref_value(const char *text, size_t len, struct lens_ref *ref, u32 *value);
+/*
+ * Errors as lens_parse_ref(); -ERANGE also for milliseconds that are not 1 to LENS_HOLD_MS_MAX.
+ * *value is 0 where the text has none.
+ */
+int lens_parse_request(const char *text, size_t len, enum lens_form form, struct lens_ref *ref,
+		       u32 *value);
 
 #ifdef __cplusplus
 }

@@ -306,83 +306,98 @@ int lens_tsg_preempt(struct lens_gpu *gpu, const struct lens_ref *ref, int *runl
 	return err ? err : gpu->chip->host->preempt_tsg(gpu, rl, ref->id);
 }
 
-/* A time slice to write into each entry of a TSG. */
-struct control_timeslice {
+/* An entry of a list, to be checked again immediately before a write. */
+struct control_place {
 	struct lens_gpu *gpu;
 	const struct lens_runlist *rl;
-	struct lens_runlist_regs regs;	/* of the list that is being rewritten */
+	struct lens_runlist_regs regs;	/* of the list that it is on */
 	enum lens_aperture ap;
-	u32 id, timeout, scale;
-	u32 index;			/* of the walk's current entry */
 	u64 at;				/* its address */
-	bool found;
 };
 
-/*
- * Check again immediately before the store that this is the TSG's entry, in the list that was
- * submitted last: the driver may have reused the memory.
- */
-static int control_rewrite_entry(void *arg)
+/* -EBUSY: the driver has submitted another list, and may have reused the memory. */
+static int control_read_again(const struct control_place *p, u32 *word0, struct lens_entry *e)
 {
-	struct control_timeslice *s = arg;
-	const struct lens_host_ops *host = s->gpu->chip->host;
 	struct lens_runlist_regs now;
-	struct lens_entry e;
 	union {
 		u64 copy[2];
 		u32 words[4];
 	} entry;
 	int err;
 
-	err = lens_copy_memory(s->gpu, s->ap, s->at, entry.copy, s->gpu->chip->entry_words / 2);
+	err = lens_copy_memory(p->gpu, p->ap, p->at, entry.copy, p->gpu->chip->entry_words / 2);
 	if (!err)
-		err = lens_runlist_read_regs(s->gpu, s->rl, &now);
+		err = lens_runlist_read_regs(p->gpu, p->rl, &now);
 	if (err)
 		return err;
-	host->decode_entry(entry.words, &e);
-	if (!e.is_tsg || e.id != s->id || !lens_regs_are_equal(&s->regs, &now))
+	*word0 = entry.words[0];
+	p->gpu->chip->host->decode_entry(entry.words, e);
+	return lens_regs_are_equal(&p->regs, &now) ? 0 : -EBUSY;
+}
+
+/* A time slice to write into each entry of a TSG. */
+struct control_timeslice {
+	struct control_place place;	/* of the walk's current entry */
+	u32 id, timeout, scale;
+	u32 index;
+	bool found;
+};
+
+static int control_rewrite_entry(void *arg)
+{
+	struct control_timeslice *s = arg;
+	struct control_place *p = &s->place;
+	struct lens_entry e;
+	u32 word0;
+	int err = control_read_again(p, &word0, &e);
+
+	if (err)
+		return err;
+	if (!e.is_tsg || e.id != s->id)
 		return -EBUSY;
-	return lens_store32(s->gpu, s->ap, s->at,
-			    host->set_timeslice(entry.words[0], s->timeout, s->scale));
+	return lens_store32(p->gpu, p->ap, p->at,
+			    p->gpu->chip->host->set_timeslice(word0, s->timeout, s->scale));
 }
 
 static int control_set_timeslice(struct lens_gpu *gpu, const struct lens_runlist *rl,
 				 const struct lens_entry *e, int tsgid, void *arg)
 {
 	struct control_timeslice *s = arg;
+	struct control_place *p = &s->place;
 
-	s->at = s->regs.base + (u64)s->index++ * gpu->chip->entry_words * 4;
+	p->at = p->regs.base + (u64)s->index++ * gpu->chip->entry_words * 4;
 	if (!e->is_tsg || e->id != s->id)
 		return 0;
 	s->found = true;
 	/* Check and write in one stop of the machine. */
-	return lens_run_exclusive_at(gpu, s->ap, s->at, control_rewrite_entry, s);
+	return lens_run_exclusive_at(gpu, p->ap, p->at, control_rewrite_entry, s);
 }
 
 /* A driver may list a TSG more than once, so that it is scheduled more often. */
 int lens_tsg_set_timeslice(struct lens_gpu *gpu, const struct lens_ref *ref, u32 us, int *runlist)
 {
-	struct control_timeslice s = { .gpu = gpu, .id = ref->id };
+	struct control_timeslice s = { .place = { .gpu = gpu }, .id = ref->id };
+	struct control_place *p = &s.place;
 	int err;
 
 	err = lens_timeslice_encode(us, &s.timeout, &s.scale);
 	if (err)
 		return err;
-	err = control_resolve_tsg(gpu, ref, &s.rl);
-	control_report_runlist(gpu, s.rl, runlist);
+	err = control_resolve_tsg(gpu, ref, &p->rl);
+	control_report_runlist(gpu, p->rl, runlist);
 	if (!err)
-		err = lens_runlist_read_regs(gpu, s.rl, &s.regs);
+		err = lens_runlist_read_regs(gpu, p->rl, &p->regs);
 	if (!err)
-		err = s.regs.pending ? -EBUSY : lens_decode_target(s.regs.target, &s.ap);
+		err = p->regs.pending ? -EBUSY : lens_decode_target(p->regs.target, &p->ap);
 	/* The error that resubmit() would give, before anything is written. */
-	if (!err && !s.regs.base)
+	if (!err && !p->regs.base)
 		err = -ENOENT;
 	if (!err)
-		err = lens_runlist_walk(gpu, s.rl, control_set_timeslice, &s);
+		err = lens_runlist_walk(gpu, p->rl, control_set_timeslice, &s);
 	/* It was found before: the driver replaced the list. */
 	if (!err && !s.found)
 		err = -EBUSY;
-	return err ? err : gpu->chip->host->resubmit(gpu, s.rl, &s.regs);
+	return err ? err : gpu->chip->host->resubmit(gpu, p->rl, &p->regs);
 }
 
 /* A TSG to keep, and whether Host may have missed that one of its channels was enabled. */
@@ -498,51 +513,42 @@ int lens_channel_find(struct lens_gpu *gpu, const struct lens_ref *ref, struct l
 }
 
 struct control_same {
-	struct lens_gpu *gpu;
+	struct control_place place;
 	const struct lens_channel *channel;
-	enum lens_aperture ap;
-	u64 at;			/* its entry on the runlist */
 	bool enable;
 	u32 *w;			/* its state after the write */
 };
 
-/* Check again immediately before the write, as control_rewrite_entry(). */
 static int control_enable_entry(void *arg)
 {
 	struct control_same *s = arg;
 	const struct lens_channel *c = s->channel;
-	const struct lens_host_ops *host = s->gpu->chip->host;
-	struct lens_runlist_regs now;
+	struct lens_gpu *gpu = s->place.gpu;
 	struct lens_entry e;
-	union {
-		u64 copy[2];
-		u32 words[4];
-	} entry;
-	int err;
+	u32 word0;
+	int err = control_read_again(&s->place, &word0, &e);
 
-	err = lens_copy_memory(s->gpu, s->ap, s->at, entry.copy, s->gpu->chip->entry_words / 2);
-	if (!err)
-		err = lens_runlist_read_regs(s->gpu, c->rl, &now);
 	if (err)
 		return err;
-	host->decode_entry(entry.words, &e);
-	if (!lens_regs_are_equal(&c->regs, &now) || e.is_tsg || e.id != c->id)
+	if (e.is_tsg || e.id != c->id)
 		return -EBUSY;
 	if (e.inst != c->inst || e.inst_target != c->inst_target)
 		return -ESTALE;
-	return host->enable_channel(s->gpu, c->rl, c->id, s->enable, s->w);
+	return gpu->chip->host->enable_channel(gpu, c->rl, c->id, s->enable, s->w);
 }
 
 static int control_enable_listed(struct lens_gpu *gpu, const struct lens_channel *c, bool enable,
 				 u32 w[2])
 {
-	struct control_same s = { .gpu = gpu, .channel = c, .enable = enable, .w = w };
-	int err = lens_decode_target(c->regs.target, &s.ap);
+	struct control_same s = {
+		.place = { .gpu = gpu, .rl = c->rl, .regs = c->regs,
+			   .at = c->regs.base + (u64)c->index * gpu->chip->entry_words * 4 },
+		.channel = c, .enable = enable, .w = w,
+	};
+	int err = lens_decode_target(c->regs.target, &s.place.ap);
 
-	if (err)
-		return err;
-	s.at = c->regs.base + (u64)c->index * gpu->chip->entry_words * 4;
-	return lens_run_exclusive_at(gpu, s.ap, s.at, control_enable_entry, &s);
+	return err ? err : lens_run_exclusive_at(gpu, s.place.ap, s.place.at, control_enable_entry,
+						 &s);
 }
 
 static int control_enable_same(struct lens_gpu *gpu, const struct lens_channel *c, bool enable,

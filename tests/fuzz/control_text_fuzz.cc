@@ -81,7 +81,7 @@ void check_id_and_value(const char *given, const uint8_t *data, size_t size)
 {
 	lens_ref ref{};
 	u32 value = 0;
-	int err = lens_parse_ref_value(given, size, &ref, &value);
+	int err = lens_parse_request(given, size, LENS_FORM_ID_VALUE, &ref, &value);
 
 	FUZZ_CHECK(err == 0 || err == -EINVAL || err == -ERANGE);
 	if (err == -EINVAL)
@@ -102,7 +102,7 @@ void check_hold(const char *given, const uint8_t *data, size_t size)
 {
 	lens_ref ref{};
 	u32 ms = 0, v = 0;
-	int err = lens_parse_hold(given, size, &ref, &ms);
+	int err = lens_parse_request(given, size, LENS_FORM_HOLD, &ref, &ms);
 
 	FUZZ_CHECK(err == 0 || err == -EINVAL || err == -ERANGE);
 	if (err)
@@ -115,7 +115,7 @@ void check_hold(const char *given, const uint8_t *data, size_t size)
 		FUZZ_CHECK(space && text[0] == '*' && space == text + 1);
 		FUZZ_CHECK(std::strtoull(space + 1, nullptr, 10) == ms);
 	} else if (space) {
-		FUZZ_CHECK(!lens_parse_ref_value(given, size, &ref, &v) && v == ms);
+		FUZZ_CHECK(!lens_parse_request(given, size, LENS_FORM_ID_VALUE, &ref, &v) && v == ms);
 	} else {
 		check_ref(ref, 0);
 	}

@@ -272,7 +272,7 @@ ParsedPair parse_pair(const std::string &text)
 	std::unique_ptr<char[]> exact(new char[text.size()]);
 	memcpy(exact.get(), text.data(), text.size());
 	ParsedPair p{0};
-	p.err = lens_parse_ref_value(exact.get(), text.size(), &p.ref, &p.value);
+	p.err = lens_parse_request(exact.get(), text.size(), LENS_FORM_ID_VALUE, &p.ref, &p.value);
 	return p;
 }
 
