@@ -40,6 +40,9 @@ struct lens_file_type {
 	 * the reader passes lens_may_observe(); if not, no address and no TSG is shown.
 	 */
 	int (*show)(const struct lens_file *f, bool observe, struct lens_text *t);
+	/* A number: of the topology or the copy engines' map, and the topology's error. */
+	u16 offset, err;
+	u8 bytes;
 	/* Carry out a request. With the GPU's lock held. */
 	int (*act)(struct lens_dev *dev, struct lens_file_request *r);
 	enum lens_form form;	/* of a request's text */

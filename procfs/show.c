@@ -129,61 +129,29 @@ static int show_cwd_sm_id(const struct lens_file *f, bool observe, struct lens_t
 	return show_cwd_word(f, f->dev->gpu.chip->cwd.sm_id, t);
 }
 
-/* A count of 0 with an error was not read. */
-static int show_count(struct lens_text *t, u32 n, int err)
+/* The number arg of a field of the topology or of the copy engines' map. */
+static u32 show_get_field(const struct lens_file *f, const void *base)
 {
-	return n || !err ? show_hex(t, n) : err;
+	base += f->type->offset + f->arg * f->type->bytes;
+	return f->type->bytes == 1 ? *(const u8 *)base : *(const u32 *)base;
 }
 
-static int show_num_gpcs(const struct lens_file *f, bool observe, struct lens_text *t)
+/* A number that is 0 was not read if there is an error. */
+static int show_topology(const struct lens_file *f, bool observe, struct lens_text *t)
 {
-	return show_count(t, f->dev->gpu.topo.num_gpcs, f->dev->gpu.topo.gpcs_err);
+	const void *topo = &f->dev->gpu.topo;
+	u32 n = show_get_field(f, topo);
+	int err = n ? 0 : *(const int *)(topo + f->type->err);
+
+	return err ? err : show_hex(t, n);
 }
 
-static int show_num_tpc_per_gpc(const struct lens_file *f, bool observe, struct lens_text *t)
-{
-	return show_count(t, f->dev->gpu.topo.num_tpc_per_gpc, f->dev->gpu.topo.gpcs_err);
-}
-
-static int show_num_ces(const struct lens_file *f, bool observe, struct lens_text *t)
-{
-	return show_count(t, f->dev->gpu.topo.num_ces, f->dev->gpu.topo.ce_err);
-}
-
-static int show_gpc_mask(const struct lens_file *f, bool observe, struct lens_text *t)
-{
-	if (f->dev->gpu.topo.gpcs_err)
-		return f->dev->gpu.topo.gpcs_err;
-	return show_hex(t, f->dev->gpu.topo.gpc_mask);
-}
-
-static int show_tpc_mask(const struct lens_file *f, bool observe, struct lens_text *t)
-{
-	return show_hex(t, f->dev->gpu.topo.tpc_mask[f->arg]);
-}
-
-static int show_pce_map(const struct lens_file *f, bool observe, struct lens_text *t)
+static int show_ce_map(const struct lens_file *f, bool observe, struct lens_text *t)
 {
 	struct lens_ce_map map;
 	int err = show_read_ce_map(f, &map);
 
-	return err ? err : show_hex(t, map.pce_map);
-}
-
-static int show_lce_for_pce(const struct lens_file *f, bool observe, struct lens_text *t)
-{
-	struct lens_ce_map map;
-	int err = show_read_ce_map(f, &map);
-
-	return err ? err : show_hex(t, map.lce_for_pce[f->arg]);
-}
-
-static int show_shared_lce(const struct lens_file *f, bool observe, struct lens_text *t)
-{
-	struct lens_ce_map map;
-	int err = show_read_ce_map(f, &map);
-
-	return err ? err : show_hex(t, map.shared_lce[f->arg]);
+	return err ? err : show_hex(t, show_get_field(f, &map));
 }
 
 static int show_local_memory(const struct lens_file *f, bool observe, struct lens_text *t)
@@ -223,15 +191,20 @@ static int show_bars(const struct lens_file *f, bool observe, struct lens_text *
 	return 0;
 }
 
+#define FIELD(type, field) .offset = offsetof(type, field), .bytes = sizeof_field(type, field)
+#define TOPOLOGY(field, error) .kept = true, .show = show_topology, \
+	FIELD(struct lens_topology, field), .err = offsetof(struct lens_topology, error)
+#define CE_MAP(field) .show = show_ce_map, FIELD(struct lens_ce_map, field)
+
 const struct lens_file_type lens_single_files[] = {
 	{ .name = "chip", .kept = true, .show = show_chip },
 	{ .name = "device_info", .kept = true, .show = show_device_info },
-	{ .name = "num_gpcs", .kept = true, .show = show_num_gpcs },
-	{ .name = "num_tpc_per_gpc", .kept = true, .show = show_num_tpc_per_gpc },
-	{ .name = "num_ces", .kept = true, .show = show_num_ces },
-	{ .name = "gpc_mask", .kept = true, .show = show_gpc_mask },
+	{ .name = "num_gpcs", TOPOLOGY(num_gpcs, gpcs_err) },
+	{ .name = "num_tpc_per_gpc", TOPOLOGY(num_tpc_per_gpc, gpcs_err) },
+	{ .name = "num_ces", TOPOLOGY(num_ces, ce_err) },
+	{ .name = "gpc_mask", TOPOLOGY(gpc_mask, gpcs_err) },
 	{ .name = "tpc_map", .show = show_tpc_map },
-	{ .name = "pce_map", .show = show_pce_map },
+	{ .name = "pce_map", CE_MAP(pce_map) },
 	{ .name = "copy_topology", .show = show_copy_topology },
 	{ .name = "local_memory", .show = show_local_memory },
 	{ .name = "bars", .access = LENS_ACCESS_SCHEDULING, .show = show_bars },
@@ -248,15 +221,15 @@ const struct lens_file_type lens_runlist_file = {
 };
 
 const struct lens_file_type lens_tpc_mask_file = {
-	.name = "gpc%u_tpc_mask", .kept = true, .show = show_tpc_mask,
+	.name = "gpc%u_tpc_mask", TOPOLOGY(tpc_mask[0], gpcs_err),
 };
 
 const struct lens_file_type lens_lce_for_pce_file = {
-	.name = "lce_for_pce%u", .show = show_lce_for_pce,
+	.name = "lce_for_pce%u", CE_MAP(lce_for_pce[0]),
 };
 
 const struct lens_file_type lens_shared_lce_file = {
-	.name = "shared_lce_for_grce%u", .show = show_shared_lce,
+	.name = "shared_lce_for_grce%u", CE_MAP(shared_lce[0]),
 };
 
 const struct lens_file_type lens_cwd_gpc_tpc_id_file = {
