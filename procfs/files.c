@@ -15,6 +15,7 @@
 #include <linux/workqueue.h>
 
 #include "../src/linux/compat/compat.h"
+#include "../src/linux/devices.h"
 #include "files.h"
 #include "parse.h"
 
@@ -190,7 +191,7 @@ static int files_add_file(struct lens_dev *dev, const struct lens_file_type *typ
 	struct lens_file *f;
 	char name[32];
 
-	if (dev->n_files == dev->max_files)
+	if (WARN_ON_ONCE(dev->n_files == dev->max_files))
 		return -ENOSPC;
 	f = &dev->files[dev->n_files];
 	f->dev = dev;
@@ -294,6 +295,7 @@ void lens_proc_report_users(struct lens_dev *dev)
 	char name[32];
 	u32 i;
 
+	lockdep_assert_held(&lens_devices_lock);
 	for (i = 0; i < dev->n_files; i++) {
 		f = &dev->files[i];
 		if (!atomic_read(&f->inside))

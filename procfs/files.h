@@ -7,7 +7,8 @@
 
 #include "../include/gpulens/bar.h"
 #include "../include/uapi/gpulens.h"
-#include "../src/linux/lens.h"
+#include "../src/linux/device.h"
+#include "../src/linux/permission.h"
 #include "format.h"
 #include "parse.h"
 

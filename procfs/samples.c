@@ -129,11 +129,11 @@ static int samples_lay_out_head(const struct lens_dev *dev, struct samples_strea
 	return 0;
 }
 
-/* With st->lock held. */
 static int samples_begin_stream(struct lens_file *f, struct samples_stream *st)
 {
 	int err = 0;
 
+	lockdep_assert_held(&st->lock);
 	if (!st->begun) {
 		err = !st->sampling.period_us ? -EINVAL :
 		      lens_sampler_start(st->sampler, st->sampling.period_us, st->sampling.runlists,
@@ -146,13 +146,14 @@ static int samples_begin_stream(struct lens_file *f, struct samples_stream *st)
 	return err;
 }
 
-/* Copies whole records or samples, as many as fit; 0: there are none yet. With st->lock held. */
+/* Copies whole records or samples, as many as fit; 0: there are none yet. */
 static ssize_t samples_take_records(struct samples_stream *st, char __user *buf, size_t count)
 {
 	size_t size = GPULENS_RECORD_BYTES, n = st->head_len - st->head_read;
 	const struct gpulens_sample *first = NULL;
 	const void *from = st->head + st->head_read;
 
+	lockdep_assert_held(&st->lock);
 	if (!n) {
 		size = sizeof(*first);
 		n = lens_sampler_peek(st->sampler, &first) * size;

@@ -277,12 +277,14 @@ static int snapshot_lay_out(const struct lens_file *f, struct snapshot_content *
 	return 0;
 }
 
-/* Reads what needs a capability. With the GPU's lock held. */
-static void snapshot_collect_scheduling(struct lens_gpu *gpu, struct snapshot_content *all)
+/* Reads what needs a capability. */
+static void snapshot_collect_scheduling(struct lens_dev *dev, struct snapshot_content *all)
 {
+	struct lens_gpu *gpu = &dev->gpu;
 	const struct lens_topology *topo = &gpu->topo;
 	u32 i;
 
+	lockdep_assert_held(&dev->lock);
 	for (i = 0; i < topo->n_runlists; i++)
 		all->err[i] = lens_snap_fill(gpu, &all->snap[i], false);
 	for (i = 0; i < topo->n_engines; i++)
@@ -314,7 +316,7 @@ int lens_show_snapshot(const struct lens_file *f, bool observe, struct lens_text
 		lens_gpu_read_memory_size(gpu, &all->memory_bytes);
 		all->ce_err = lens_ce_map_read(gpu, &all->ce);
 		if (observe)
-			snapshot_collect_scheduling(gpu, all);
+			snapshot_collect_scheduling(f->dev, all);
 		took = ktime_get_ns() - start;
 		err = lens_dev_end_use(f->dev, 0);
 	} else if (err == -ENODATA && !observe) {

@@ -6,7 +6,7 @@
  * the last position in a variable and skips redundant moves. Each use therefore saves
  * the register, moves the window, copies, restores the register and reads it back,
  * which flushes the write. Nothing else may access the GPU meanwhile:
- * src/linux/mmio.c stops the machine.
+ * src/linux/stop.c stops the machine.
  *
  * Sources: open-gpu-kernel-modules maxwell/gm107/dev_bus.h NV_PBUS_BAR0_WINDOW,
  * hopper/gh100/dev_nv_xal_ep_zb.h NV_XAL_EP_ZB_BAR0_WINDOW, hopper/gh100/dev_ram.h

@@ -12,7 +12,9 @@
 #include <linux/suspend.h>
 #include <linux/wait.h>
 
-#include "lens.h"
+#include "device.h"
+#include "devices.h"
+#include "mmio.h"
 
 /* Time limit of attaching, which holds the PCI core's rescan lock: about 400 reads. */
 #define DEVICES_ATTACH_MS 2000
@@ -80,6 +82,7 @@ err_unmap:
  */
 static void devices_unmap_gpu(struct lens_dev *dev)
 {
+	lockdep_assert_held(&lens_devices_lock);
 	lens_holds_end_all(dev, LENS_HOLDS_GONE);
 	WRITE_ONCE(dev->gone, 1);
 	lens_holds_stop(dev);
@@ -105,6 +108,7 @@ static int devices_find_free_index(void)
 {
 	int index = 0;
 
+	lockdep_assert_held(&lens_devices_lock);
 	while (devices_is_index_used(&devices_list, index) ||
 	       devices_is_index_used(&devices_retired, index))
 		index++;
@@ -115,6 +119,7 @@ static void devices_add_to_list(struct lens_dev *dev)
 {
 	struct lens_dev *other;
 
+	lockdep_assert_held(&lens_devices_lock);
 	list_for_each_entry(other, &devices_list, link)
 		if (other->index > dev->index)
 			break;
@@ -141,6 +146,7 @@ static const char *devices_explain_error(const struct lens_dev *dev, int err)
 
 static void devices_free_gpu(struct lens_dev *dev)
 {
+	WARN_ON(dev->bar0 || !list_empty(&dev->samplers.list) || !list_empty(&dev->holds.list));
 	put_device(dev->device);
 	kvfree(dev);
 }
@@ -225,6 +231,7 @@ static int devices_take_index(const char *where)
 	struct lens_dev *old = devices_find_gpu(&devices_retired, where);
 	int index;
 
+	lockdep_assert_held(&lens_devices_lock);
 	if (!old)
 		return devices_find_free_index();
 	if (!old->files_removed) {

@@ -16,7 +16,8 @@
 #include <linux/slab.h>
 #include <linux/workqueue.h>
 
-#include "lens.h"
+#include "device.h"
+#include "devices.h"
 
 /* Between attempts to end holds, while the GPU is asleep or does not answer: doubles. */
 #define HOLDS_RETRY_MS 20U

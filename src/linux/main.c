@@ -6,7 +6,10 @@
 #include <linux/module.h>
 
 #include "../../procfs/files.h"
-#include "lens.h"
+#include "bus.h"
+#include "devices.h"
+#include "permission.h"
+#include "stop.h"
 
 static const struct lens_devices_listener main_proc_listener = {
 	.add = lens_proc_add_gpu,
@@ -19,7 +22,7 @@ static int __init main_init(void)
 	int err = lens_permission_init();
 
 	if (!err)
-		err = lens_mmio_init();
+		err = lens_stop_init();
 	if (!err)
 		err = lens_devices_init(&main_proc_listener);
 	if (err)

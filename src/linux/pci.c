@@ -12,7 +12,10 @@
 #include <linux/slab.h>
 
 #include "compat/compat.h"
-#include "lens.h"
+#include "bus.h"
+#include "device.h"
+#include "devices.h"
+#include "scan.h"
 
 #define PCI_BAR0 0
 

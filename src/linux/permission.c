@@ -12,7 +12,7 @@
 #include <linux/security.h>
 #include <linux/uidgid.h>
 
-#include "lens.h"
+#include "permission.h"
 
 static int permission_gid = -1;
 module_param_named(gid, permission_gid, int, 0444);

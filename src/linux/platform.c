@@ -9,7 +9,10 @@
 #include <linux/platform_device.h>
 #include <linux/pm_runtime.h>
 
-#include "lens.h"
+#include "bus.h"
+#include "device.h"
+#include "devices.h"
+#include "scan.h"
 
 /*
  * As NVIDIA's device trees name them: 57000000.gpu (Tegra K1, X1), 17000000.gp10b or .gpu (X2),

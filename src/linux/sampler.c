@@ -20,7 +20,7 @@
 #include <linux/slab.h>
 
 #include "../../include/hw/pmc.h"
-#include "sampler.h"
+#include "device.h"
 
 /* Length of a batch of ticks: the device is checked and readers are woken once for each. */
 #define SAMPLER_BATCH_NS (10 * NSEC_PER_MSEC)

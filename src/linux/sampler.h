@@ -11,8 +11,26 @@
 #include <linux/rcupdate.h>
 #include <linux/wait.h>
 
+#include "../../include/gpulens/runlist.h"
 #include "../../include/uapi/gpulens.h"
-#include "lens.h"
+#include "trace.h"
+
+struct lens_dev;
+
+/* The samplers of a GPU (sampler.h), and counters of all of them. */
+struct lens_samplers {
+	struct mutex lock;		/* the list; start and stop of their threads */
+	struct list_head list;
+	u32 n;
+	bool closed;			/* no sampler may start any more */
+	atomic64_t ticks, lost, reads;	/* ticks with and without samples; register reads */
+};
+
+void lens_samplers_init(struct lens_dev *dev);
+/* No access by a sampler after this. Wakes readers that wait for samples. */
+void lens_samplers_stop(struct lens_dev *dev);
+/* Wait for accesses in progress: at most for a batch of samples. */
+void lens_samplers_drain(struct lens_dev *dev);
 
 /* Default ring capacity, in samples: 1 MiB. */
 #define LENS_SAMPLER_ROOM 65536

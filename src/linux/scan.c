@@ -7,7 +7,8 @@
 #include <linux/minmax.h>
 #include <linux/workqueue.h>
 
-#include "lens.h"
+#include "devices.h"
+#include "scan.h"
 
 /* How long a GPU that comes back waits for its old number. */
 #define SCAN_FILES_MS 200

@@ -14,7 +14,7 @@
 #include <xen/xen.h>
 
 #include "compat/compat.h"
-#include "lens.h"
+#include "device.h"
 
 /*
  * Does not wait for the lock: its holder may be waiting until this GPU's files are removed. It is
@@ -40,9 +40,10 @@ static void sysmem_unlock_driver(struct lens_dev *dev)
 		device_unlock(dev->device);
 }
 
-/* Does the kernel know how this device's bus addresses are translated? Device lock held. */
+/* Does the kernel know how this device's bus addresses are translated? */
 static bool sysmem_kernel_translates(struct device *device)
 {
+	device_lock_assert(device);
 	/* Under Xen PV, a physical address is not that of the machine. */
 	if (!device->driver || xen_pv_domain())
 		return false;
@@ -79,7 +80,7 @@ static int sysmem_translate_iommu(struct device *device, dma_addr_t addr, phys_a
 #endif
 }
 
-/* Device lock held. -ENXIO: the translation is unknown; -EIO: nothing is mapped there. */
+/* -ENXIO: the translation is unknown; -EIO: nothing is mapped there. */
 static int sysmem_translate(struct device *device, u64 addr, phys_addr_t *phys)
 {
 	int err;

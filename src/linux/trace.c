@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Instances of the trace events of trace.h.
+ * Instances of the trace events of tracepoints.h.
  */
-#include "lens.h"
+#include "device.h"
 
 #define CREATE_TRACE_POINTS
-#include "trace.h"
+#include "tracepoints.h"
 
 void lens_trace_control(const struct lens_dev *dev, const char *action, int runlist, s64 id,
 			int result)

@@ -7,7 +7,8 @@
 #include <linux/module.h>
 #include <linux/moduleparam.h>
 
-#include "lens.h"
+#include "device.h"
+#include "mmio.h"
 
 static uint timeout_ms = 20000;
 module_param(timeout_ms, uint, 0644);
@@ -60,6 +61,7 @@ err_unlock:
 
 int lens_dev_end_use(struct lens_dev *dev, int result)
 {
+	lockdep_assert_held(&dev->lock);
 	result = lens_dev_end_locked(dev, result);
 	mutex_unlock(&dev->lock);
 	return result;
@@ -95,6 +97,7 @@ int lens_dev_begin_ending(struct lens_dev *dev, u32 ms, bool device_locked)
 
 int lens_dev_end_control(struct lens_dev *dev, int result)
 {
+	lockdep_assert_held(&dev->control_lock);
 	result = lens_dev_end_use(dev, result);
 	mutex_unlock(&dev->control_lock);
 	return result;

@@ -202,7 +202,7 @@ def test_every_call_ends_in_time_with_data_or_a_known_errno(families: Guest, tot
 def test_every_call_ends_in_time_when_registers_answer_after_50_ms(families: Guest, total: Storm, name: str) -> None:
     """One GPU at a time, since its bus delays every access. A call makes as many accesses as its time limit has time
     for, and some before and after; a runlist takes more.
-    Seen failing with mmio_use_is_over() in src/linux/mmio.c always false: 170 accesses of a read of image."""
+    Seen failing with lens_use_is_over() always false: 170 accesses of a read of image."""
     guest, gpu = families, FAMILIES.index(name)
     guest.check(f"echo {SLOW_LIMIT} >/sys/module/gpulens/parameters/timeout_ms")
     try:

@@ -78,7 +78,7 @@ def test_registers_that_answer_after_50_ms_never_stop_the_machine(fresh: Card) -
 
 def test_slow_registers_end_a_reading_in_time_and_leave_the_window_in_its_place(fresh: Card) -> None:
     """ETIMEDOUT after timeout_ms and the accesses that restore the window; later reads succeed.
-    Seen failing with mmio_use_is_over() in src/linux/mmio.c always false: OK, after many seconds."""
+    Seen failing with lens_use_is_over() always false: OK, after many seconds."""
     window = fresh.emu.cmd({"cmd": "reg-peek", "off": fresh.chip.window})["value"]
     fresh.guest.check("echo 300 >/sys/module/gpulens/parameters/timeout_ms")
     try:

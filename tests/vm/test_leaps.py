@@ -63,7 +63,7 @@ def test_a_stop_that_ends_before_the_write_is_repeated(card: Card) -> None:
     """A runlist is submitted again 200 times, and again where no leap came within a stop, as happens on a busy machine.
     Each request reads three or more registers in the stop that writes, so that three leaps end some of the stops before
     the write. Each request succeeds, and there are more stops than requests. Seen failing on each chip with one attempt
-    (MMIO_ATOMIC_TRIES 1): ETIMEDOUT."""
+    (STOP_ATOMIC_TRIES 1): ETIMEDOUT."""
     for _ in range(5):
         before = count_stops(card)
         resubmit_runlist(card)

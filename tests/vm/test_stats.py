@@ -131,7 +131,7 @@ def test_each_stop_of_the_machine_is_counted(fresh: Card, piece: int) -> None:
     """A snapshot reads two lists that are not empty, of 8 and of 4 entries, 8 and 6 where ids count per runlist; an
     entry has 8 bytes up to Pascal and 16 from Volta on. In pieces of 64 bytes that is 1 + 1, 2 + 1 and 2 + 2 stops, or
     more where the host delays accesses. The GPU sees that the window is read, moved, restored and read in each stop.
-    Seen failing without the counting in mmio_run_stopped()."""
+    Seen failing without the counting in stop_run()."""
     fresh.guest.check(f"echo {piece} >/sys/module/gpulens/parameters/vram_piece")
     fresh.emu.cmd({"cmd": "log", "on": True})
     try:
