@@ -44,6 +44,7 @@ struct lens_dev {
 	/* Set without the lock. No more accesses: removed; the machine sleeps; holds are ended. */
 	u8 gone, suspended, ending;
 	struct mutex control_lock;	/* see lens_dev_begin_control() */
+	struct mutex turn;		/* of readers, to ask for the lock */
 	struct mutex lock;		/* protects everything below */
 	void __iomem *bar0;		/* NULL once unmapped */
 	resource_size_t bar0_start, bar0_len;

@@ -192,6 +192,7 @@ static struct lens_dev *devices_alloc_gpu(const struct lens_bus *bus, struct dev
 	if (!dev)
 		return NULL;
 	mutex_init(&dev->control_lock);
+	mutex_init(&dev->turn);
 	mutex_init(&dev->lock);
 	lens_samplers_init(dev);
 	lens_holds_init(dev);

@@ -40,7 +40,7 @@ int lens_dev_begin_locked(struct lens_dev *dev, u32 ms)
 	return 0;
 }
 
-int lens_dev_begin_use(struct lens_dev *dev)
+static int use_begin(struct lens_dev *dev)
 {
 	int err = mutex_lock_interruptible(&dev->lock);
 
@@ -59,6 +59,18 @@ err_unlock:
 	return err;
 }
 
+/* One reader at most waits for the lock, so that requests and the end of holds wait for few. */
+int lens_dev_begin_use(struct lens_dev *dev)
+{
+	int err = mutex_lock_interruptible(&dev->turn);
+
+	if (err)
+		return err;
+	err = use_begin(dev);
+	mutex_unlock(&dev->turn);
+	return err;
+}
+
 int lens_dev_end_use(struct lens_dev *dev, int result)
 {
 	lockdep_assert_held(&dev->lock);
@@ -73,7 +85,7 @@ int lens_dev_begin_control(struct lens_dev *dev)
 
 	if (err)
 		return err;
-	err = lens_dev_begin_use(dev);
+	err = use_begin(dev);
 	if (err)
 		mutex_unlock(&dev->control_lock);
 	return err;
