@@ -36,7 +36,7 @@ for gpu in $gpus; do
 	# the digits of the map, counted bit by bit; a line with ! says how its order is known
 	mapped=$(sed '/^!/d; s/.*0x//; s/./&\n/g' "$gpu/tpc_map" | awk '
 		BEGIN { split("1 1 2 1 2 2 3 1 2 2 3 2 3 3 4", ones, " ") }
-		{ n += ones[index("123456789abcdef", $1)] } END { print n + 0 }')
+		NF { n += ones[index("123456789abcdef", $1)] } END { print n + 0 }')
 	same "$name maps as many TPCs as are enabled" "$total" "$mapped"
 done
 finish
