@@ -9,6 +9,7 @@ import struct
 
 import pytest
 
+from lib import paths
 from lib.guest import Guest, pci_address
 from support.vm.cards import Card, run_tool
 from support.vm.chips import CHIPS, GH100, GH100_IDS
@@ -361,6 +362,19 @@ def test_a_bad_read_code_is_an_io_error(fresh: Card) -> None:
     registers = {"GP106": 0x2280, "TU102": 0x2B00, "AD102": 0xC00080, "GH100": 0xC00080}
     fresh.emu.cmd({"cmd": "fault", "kind": "bad-read", "off": registers[fresh.chip.name], "value": 0xBADF5040})
     assert fresh.guest.run(f"tryop read {fresh.path('runlist0')}")[1].split()[-1] == "EIO"
+
+
+def test_every_file_is_described(card: Card) -> None:
+    """docs/abi/procfs-gpulens has each file of each chip once, with its mode. Seen failing with a file left out."""
+    described = {}
+    for entry in (paths.ROOT / "docs/abi/procfs-gpulens").read_text(encoding="ascii").split("\n\n"):
+        mode = re.search(r"\(0(\d{3})\)", entry)
+        assert mode, entry
+        for what in re.findall(r"^What:\t\t/proc/gpuX/(\S+)$", entry, re.MULTILINE):
+            described[re.compile(re.sub("[XYn]$|X(?=_)", r"\\d+", what))] = mode[1]
+    for line in card.guest.check(f"cd /proc/gpu{card.index} && stat -c '%n %a' *").splitlines():
+        name, mode = line.split()
+        assert [found for what, found in described.items() if what.fullmatch(name)] == [mode], name
 
 
 def test_modes_of_the_files(card: Card) -> None:
