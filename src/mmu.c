@@ -133,29 +133,18 @@ static void mmu_decode_v3_pte(u64 raw, struct lens_mmu_entry *e)
 	e->addr = DRF_VAL64(NV_MMU_VER3_PTE_ADDRESS, raw) << NV_MMU_VER3_PTE_ADDRESS_SHIFT;
 }
 
-const struct lens_mmu_format lens_mmu_v1_128k = {
-	.name = "v1 128K",
-	.levels = 1,
-	.level = {
-		{ .shift = 27, .bits = 13, .entry_bytes = 8 },
-	},
-	.va_bits = 40,
-	.big_shift = 17,
-	.dual = mmu_decode_v1_dual,
-	.pte = mmu_decode_v1_pte,
-};
+#define MMU_V1(pages, top, index_bits, page_shift) {				\
+	.name = "v1 " pages,							\
+	.levels = 1,								\
+	.level = { { .shift = top, .bits = index_bits, .entry_bytes = 8 } },	\
+	.va_bits = 40,								\
+	.big_shift = page_shift,						\
+	.dual = mmu_decode_v1_dual,						\
+	.pte = mmu_decode_v1_pte,						\
+}
 
-const struct lens_mmu_format lens_mmu_v1_64k = {
-	.name = "v1 64K",
-	.levels = 1,
-	.level = {
-		{ .shift = 26, .bits = 14, .entry_bytes = 8 },
-	},
-	.va_bits = 40,
-	.big_shift = 16,
-	.dual = mmu_decode_v1_dual,
-	.pte = mmu_decode_v1_pte,
-};
+const struct lens_mmu_format lens_mmu_v1_128k = MMU_V1("128K", 27, 13, 17);
+const struct lens_mmu_format lens_mmu_v1_64k = MMU_V1("64K", 26, 14, 16);
 
 const struct lens_mmu_format lens_mmu_v2 = {
 	.name = "v2",
@@ -175,41 +164,26 @@ const struct lens_mmu_format lens_mmu_v2 = {
 	.pte = mmu_decode_v2_pte,
 };
 
-const struct lens_mmu_format lens_mmu_v3 = {
-	.name = "v3",
-	.levels = 5,
-	.level = {
-		{ .shift = 56, .bits = 1, .entry_bytes = 8 },
-		{ .shift = 47, .bits = 9, .entry_bytes = 8 },
-		{ .shift = 38, .bits = 9, .entry_bytes = 8 },
-		{ .shift = 29, .bits = 9, .entry_bytes = 8, .leaf = true },
-		{ .shift = 21, .bits = 8, .entry_bytes = 16, .leaf = true },
-	},
-	.va_bits = 57,
-	.big_shift = 16,
-	.leaf_bit = true,
-	.pde = mmu_decode_v3_pde,
-	.dual = mmu_decode_v3_dual,
-	.pte = mmu_decode_v3_pte,
-};
+#define MMU_V3(has_256g) {							\
+	.name = "v3",								\
+	.levels = 5,								\
+	.level = {								\
+		{ .shift = 56, .bits = 1, .entry_bytes = 8 },			\
+		{ .shift = 47, .bits = 9, .entry_bytes = 8 },			\
+		{ .shift = 38, .bits = 9, .entry_bytes = 8, .leaf = has_256g },	\
+		{ .shift = 29, .bits = 9, .entry_bytes = 8, .leaf = true },	\
+		{ .shift = 21, .bits = 8, .entry_bytes = 16, .leaf = true },	\
+	},									\
+	.va_bits = 57,								\
+	.big_shift = 16,							\
+	.leaf_bit = true,							\
+	.pde = mmu_decode_v3_pde,						\
+	.dual = mmu_decode_v3_dual,						\
+	.pte = mmu_decode_v3_pte,						\
+}
 
-const struct lens_mmu_format lens_mmu_v3_256g = {
-	.name = "v3",
-	.levels = 5,
-	.level = {
-		{ .shift = 56, .bits = 1, .entry_bytes = 8 },
-		{ .shift = 47, .bits = 9, .entry_bytes = 8 },
-		{ .shift = 38, .bits = 9, .entry_bytes = 8, .leaf = true },
-		{ .shift = 29, .bits = 9, .entry_bytes = 8, .leaf = true },
-		{ .shift = 21, .bits = 8, .entry_bytes = 16, .leaf = true },
-	},
-	.va_bits = 57,
-	.big_shift = 16,
-	.leaf_bit = true,
-	.pde = mmu_decode_v3_pde,
-	.dual = mmu_decode_v3_dual,
-	.pte = mmu_decode_v3_pte,
-};
+const struct lens_mmu_format lens_mmu_v3 = MMU_V3(false);
+const struct lens_mmu_format lens_mmu_v3_256g = MMU_V3(true);
 
 #define RAMIN_BIT(f, w) DRF_VAL(f, w)	/* all fields used here lie in word 128 */
 
