@@ -10,7 +10,7 @@ import typing
 
 import jsonschema
 import pytest
-from support.fakeproc import ORDINARY, FakeProc, snapshot
+from support.fakeproc import ORDINARY, FakeProc, make_topology, snapshot
 from support.program import ROOT, gpulens
 
 SCHEMA = json.loads((ROOT / "docs/json-schema.json").read_text())
@@ -79,6 +79,14 @@ def test_the_overview_shows_which_runlists_there_are_and_that_they_are_unknown(p
     for line in ("runlist 0  GR0  not shown without CAP_PERFMON or CAP_SYS_ADMIN",
                  "runlist 1  LCE2  not shown without CAP_PERFMON or CAP_SYS_ADMIN"):
         assert line in done.stdout
+
+
+def test_a_card_that_no_driver_has_set_up(proc: pathlib.Path) -> None:
+    """The module says ENODATA (61) for each runlist; the rest is shown. Seen failing: "ENODATA" alone."""
+    FakeProc(proc).show(make_topology(error=61))
+    done = ask_unprivileged(proc)
+    assert "3.0 GiB, 2 GPCs, 9 TPCs" in done.stdout
+    assert "runlist 0  GR0  no driver has set it up yet" in done.stdout
 
 
 def test_isolation_judges_engines_and_says_that_channels_are_unknown(proc: pathlib.Path) -> None:

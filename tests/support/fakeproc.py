@@ -71,16 +71,16 @@ def snapshot(lists: "dict[int, list[Tsg]]", chip: str = "GP106", gpu: int = 0, t
     return head + b"".join(records)
 
 
-def make_topology(runlists: "tuple[int, ...]" = (0, 1), gpu: int = 0) -> bytes:
-    """The snapshot of a GTX 1060 3GB for a user without the capability: GPCs of 5 and 4 TPCs, PCEs of four copy engines,
-    two GRCEs, and EPERM (1) for each runlist."""
+def make_topology(runlists: "tuple[int, ...]" = (0, 1), gpu: int = 0, error: int = EPERM) -> bytes:
+    """The snapshot of a GTX 1060 3GB for a user without the capability: GPCs of 5 and 4 TPCs, PCEs of four copy
+    engines, two GRCEs, and that error for each runlist."""
     records = [struct.pack("<HHIQ4BII16s16s4x", 1, CHIP_IDS["GP106"], 0, 3 << 30, 2, 5, 4, 0, 0, 0xF, b"GP106",
                            b"0000:01:00.0")]
     records += [engine_record(engine) for engine in (GR, LCE)]
     records += [struct.pack("<HHIHH52x", 6, *gpc) for gpc in ((0, 0, 0, 5), (1, 0x10, 5, 4))]
     records += [struct.pack("<HHh58x", 7, *pce) for pce in ((0, 2), (1, 3), (2, 2), (3, -1))]
     records += [struct.pack("<HHh58x", 8, *grce) for grce in ((0, 2), (1, -1))]
-    records += [struct.pack("<HHHHIIIIQB31x", 3, runlist, 0, EPERM, 0, 4096, 0, 0, 0, 0) for runlist in runlists]
+    records += [struct.pack("<HHHHIIIIQB31x", 3, runlist, 0, error, 0, 4096, 0, 0, 0, 0) for runlist in runlists]
     head = struct.pack("<4sHHIIQQ32x", b"GPLS", 1, 64, len(records), gpu, 10**9, 0)
     assert all(len(record) == 64 for record in [head, *records])
     return head + b"".join(records)

@@ -86,6 +86,7 @@ std::string Failure::text() const
 	case EPERM: return "not shown without CAP_PERFMON or CAP_SYS_ADMIN";
 	case EACCES: return "GPU memory is needed, and the module was loaded with vram=off";
 	case ETIMEDOUT: return "the GPU answers too slowly";
+	case ENODATA: return "no driver has set it up yet";
 	default: return errno_name();
 	}
 }
