@@ -177,7 +177,7 @@ public:
 	void preempt_tsg(Runlist &rl, u32 tsg, bool bare);
 	void preempt_runlist(Runlist &rl);
 	void enable(Channel &c, bool on, bool loaded); // loaded: it is on a PBDMA or an engine
-	void channel_changed(); // something may have become runnable
+	void channel_changed();                        // something may have become runnable
 	// The channel's work is jobs from now on. Times in ns; a period of 0: one job. count: of jobs that arrive.
 	void give_jobs(Runlist &rl, u32 chid, Phys semaphore);
 	void plan_jobs(Runlist &rl, u32 chid, u64 first, u64 length, u64 period, u64 count);

@@ -15,7 +15,7 @@ namespace {
 fuzz::Gpu gpu;
 fuzz::Lists lists;
 u32 writes;
-bool placed; // the device says where its runlists are
+bool placed;         // the device says where its runlists are
 u64 lowest, highest; // addresses of stored words
 
 bool is_within(u32 off, u32 first, u32 bytes)

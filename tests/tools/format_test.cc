@@ -58,9 +58,9 @@ TEST(Explain, ARemedyNamesTheAddressOfTheGpu)
 	std::filesystem::create_directory(folder);
 	std::ofstream(folder / "chip") << "Chip:         AD102 (0x192)\nDevice:       0000:41:00.0\n";
 	EXPECT_EQ(tool::explain(ENODATA, folder / "samples", false),
-		  (folder / "samples").string() +
-			  ": ENODATA: the GPU is suspended, and reading does not resume it, or no driver has set it up; resume it: "
-			  "echo on >/sys/bus/pci/devices/0000:41:00.0/power/control");
+		  (folder / "samples").string() + ": ENODATA: the GPU is suspended, and reading does not resume it, or "
+						  "no driver has set it up; resume it: "
+						  "echo on >/sys/bus/pci/devices/0000:41:00.0/power/control");
 	EXPECT_NE(tool::explain(ENXIO, folder / "runlist0", false).find("setpci -s 0000:41:00.0 COMMAND"),
 		  std::string::npos);
 	std::filesystem::remove_all(folder);

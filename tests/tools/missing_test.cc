@@ -248,10 +248,9 @@ TEST(Missing, ASnapshotHasTheStateOfEnginesFromVersion2On)
 
 TEST(Missing, FilesThatImagesLackHaveAReason)
 {
-	for (const char *name :
-	     {"snapshot", "stats", "samples", "disable_channel", "enable_channel", "hold_channel", "preempt_tsg",
-	      "switch_to_tsg", "tsg_timeslice", "preempt_runlist", "resubmit_runlist",
-	      "wfi_preempt_channel", "cta_preempt_channel", "cil_preempt_channel"}) {
+	for (const char *name : {"snapshot", "stats", "samples", "disable_channel", "enable_channel", "hold_channel",
+				 "preempt_tsg", "switch_to_tsg", "tsg_timeslice", "preempt_runlist", "resubmit_runlist",
+				 "wfi_preempt_channel", "cta_preempt_channel", "cil_preempt_channel"}) {
 		EXPECT_TRUE(tool::is_proc_file(name)) << name;
 		tool::ProcText out = decode_file(parse_valid(image_by_hand()), name);
 		EXPECT_EQ(out.text, "") << name;

@@ -19,10 +19,7 @@ json make_tsg(u32 id, std::initializer_list<u32> channels, bool busy = true)
 	json list = json::array();
 	for (u32 c : channels)
 		list.push_back({{"id", c}, {"busy", busy}});
-	json tsg = {{"id", id},
-		    {"runlist", 0},
-		    {"timeslice", {{"timeout", 255}, {"scale", 15}}},
-		    {"channels", list}};
+	json tsg = {{"id", id}, {"runlist", 0}, {"timeslice", {{"timeout", 255}, {"scale", 15}}}, {"channels", list}};
 	return {{"tsgs", json::array({tsg})}};
 }
 

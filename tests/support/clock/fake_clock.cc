@@ -269,8 +269,8 @@ int clock_gettime(clockid_t clock, timespec *t)
 {
 	static auto next = find_next<int (*)(clockid_t, timespec *)>("clock_gettime");
 
-	if (!find_page() || clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE || clock == CLOCK_PROCESS_CPUTIME_ID ||
-	    clock == CLOCK_THREAD_CPUTIME_ID)
+	if (!find_page() || clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE ||
+	    clock == CLOCK_PROCESS_CPUTIME_ID || clock == CLOCK_THREAD_CPUTIME_ID)
 		return next(clock, t);
 	int err = errno;
 	count_readings(1);

@@ -241,7 +241,8 @@ std::string record_name(const std::string &output)
 
 	if (output.empty() || !std::filesystem::exists(output, err))
 		return output.empty() ? "" : output + ".partial";
-	std::filesystem::path file = std::filesystem::canonical(output, err); // none: deleted, as one behind /dev/stdout
+	std::filesystem::path file =
+		std::filesystem::canonical(output, err); // none: deleted, as one behind /dev/stdout
 	return !err && std::filesystem::is_regular_file(file, err) ? file.string() + ".partial" : "";
 }
 
