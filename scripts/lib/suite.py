@@ -219,14 +219,14 @@ class Suite:  # pylint: disable=too-many-instance-attributes
         self._line = len(text)
 
     def run(self, jobs: Iterable[Job], workers: int) -> None:
-        """Runs these jobs, the longest first, so many at a time, and beside them one of a lower priority (nice)."""
+        """Runs these jobs, the longest first, so many at a time, and beside them as many of a lower priority (nice)."""
         waiting = sorted(jobs, key=self._expect, reverse=True)
         # what programs in a test leave in a folder for temporary files goes with the suite's
         environment = {**os.environ, "TMPDIR": self._folder}
         while waiting or self._running:
             for job in list(waiting):
                 alike = sum(bool(other.nice) == bool(job.nice) for other in self._running)
-                if alike < (1 if job.nice else workers):
+                if alike < workers:
                     waiting.remove(job)
                     job.start(environment)
                     self._running.append(job)
