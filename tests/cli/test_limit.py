@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""gpulens run --tpcs: a program runs within its limit, or it does not run. Real programs that the loader cannot preload
-into, or that use the GPU too early, with a fake libcuda that requests a channel from the kernel as the real one does.
-Each test was seen failing with the tool before the guard (tools/gpulens/cmd/guard.hpp): the program ran on all SMs."""
+"""gpulens run --tpcs and --schedule: a program runs within its limit, in space or in time, or it does not run. Real
+programs that the loader cannot preload into, or that use the GPU too early, with a fake libcuda that requests a channel
+from the kernel as the real one does. Each test was seen failing with the tool before the guard
+(tools/gpulens/cmd/guard.hpp): the program ran on all SMs; in time with --tpcs alone guarded: nothing held it."""
 
 import os
 import pathlib
@@ -16,7 +17,11 @@ import pytest
 from support.fakerm import RECORDING
 from support.program import ROOT, TOOL
 
-TOO_EARLY = "requested a channel of the GPU's driver before libgpulens-confine.so had set its limit, and was killed"
+TOO_EARLY = "requested a channel of the GPU's driver before {} had set its limit, and was killed"
+LIMITS = {"space": ("--tpcs", "0"), "time": ("--experimental", "--schedule", "budget=2ms/10ms"),
+          "slot": ("--experimental", "--slot", "gpu")}
+LIBRARIES = {"space": "libgpulens-confine.so", "time": "libgpulens-run.so", "slot": "libgpulens-run.so"}
+STATE: "dict[str, str]" = {}  # limit and folder of the present tests
 ROOT_ONLY = pytest.mark.skipif(os.geteuid() != 0, reason="it takes root")
 NOBODY = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
 RAW = """
@@ -33,12 +38,18 @@ int main(void)
 """
 
 
-@pytest.fixture(scope="module", name="folder")
-def fixture_folder() -> typing.Iterator[pathlib.Path]:
-    """A folder that every user can read, with cuda_program."""
+@pytest.fixture(scope="module", name="folder", params=LIMITS, autouse=True)
+def fixture_folder(request: pytest.FixtureRequest) -> typing.Iterator[pathlib.Path]:
+    """A folder that every user can read, with cuda_program, and each kind of limit in turn."""
+    STATE["limit"] = request.param
     with tempfile.TemporaryDirectory(prefix="gpulens-limit-") as name:
         folder = pathlib.Path(name)
         folder.chmod(0o755)
+        for user in ("own", "nobody"):
+            (folder / user).mkdir(mode=0o700)
+        if os.geteuid() == 0:
+            os.chown(folder / "nobody", 65534, 65534)
+        STATE["folder"] = name
         compile_program("-o", str(folder / "cuda_program"), str(ROOT / "tests/partition/cuda_program.c"))
         yield folder
 
@@ -59,19 +70,20 @@ def fake_environment(**more: str) -> "dict[str, str]":
 def run_limited(*words: str, tool: pathlib.Path = TOOL, before: "tuple[str, ...]" = (),
                 cwd: typing.Optional[str] = None,
                 **env: str) -> "subprocess.CompletedProcess[str]":
-    """Runs a program under gpulens run --tpcs 0."""
-    return subprocess.run([*before, str(tool), "run", "--tpcs", "0", "--", *words], capture_output=True, text=True,
-                          check=False, timeout=600, cwd=cwd, env=fake_environment(**env))
+    """Runs a program under gpulens run with the test's limit."""
+    env = fake_environment(GPULENS_RUNTIME_DIR=f"{STATE['folder']}/{'nobody' if before else 'own'}", **env)
+    return subprocess.run([*before, str(tool), "run", *LIMITS[STATE["limit"]], "--", *words], capture_output=True,
+                          text=True, check=False, timeout=600, cwd=cwd, env=env)
 
 
 def limit_held(done: "subprocess.CompletedProcess[str]") -> bool:
-    """Whether the program ran on the SMs of TPC 0."""
-    return done.stdout.startswith("ran on 0 1\n")
+    """Whether the program ran, and on the SMs of TPC 0 where that is its limit."""
+    return done.stdout.startswith("ran on 0 1\n" if STATE["limit"] == "space" else "ran on 0 1 2 ")
 
 
 def was_killed(done: "subprocess.CompletedProcess[str]") -> bool:
     """Whether the program was killed before its first launch, with a message and status 4."""
-    return done.stdout == "" and done.returncode == 4 and TOO_EARLY in done.stderr
+    return done.stdout == "" and done.returncode == 4 and TOO_EARLY.format(LIBRARIES[STATE["limit"]]) in done.stderr
 
 
 # -- refused before the program starts
@@ -236,13 +248,13 @@ def test_children_of_all_kinds_have_the_limit(folder: pathlib.Path) -> None:
     """Forked children, which do not acknowledge the limit themselves; children that continue after the first program
     has ended; a child that has closed all descriptors."""
     program = folder / "cuda_program"
-    assert run_limited(str(program), "fork").stdout == "ran on 0 1\n"
+    assert limit_held(run_limited(str(program), "fork"))
     late = folder / "late"
     assert run_limited("sh", "-c", f"(sleep 1; {program} >{late} 2>&1) >/dev/null 2>&1 & exit 3").returncode == 3
     end = time.monotonic() + 60
     while not (late.exists() and "\non" in late.read_text(encoding="ascii")) and time.monotonic() < end:
         time.sleep(0.05)
-    assert late.read_text(encoding="ascii").startswith("ran on 0 1\n")
+    assert late.read_text(encoding="ascii").startswith("ran on 0 1")
     assert limit_held(run_limited("python3", "-c", f"import os; os.closerange(3, 65536); os.execv('{program}', ['a'])"))
 
 
@@ -250,7 +262,7 @@ def test_a_limit_within_a_limit_is_refused(folder: pathlib.Path) -> None:
     """The kernel permits one process, not two, to be notified of another's system calls."""
     done = run_limited(str(TOOL), "run", "--tpcs", "1", "--", str(folder / "cuda_program"))
     assert (done.stdout, done.returncode) == ("", 4)
-    assert ("does not permit seccomp notification (Device or resource busy), so the TPC limit cannot be enforced"
+    assert ("does not permit seccomp notification (Device or resource busy), so the limit cannot be enforced"
             in done.stderr)
 
 

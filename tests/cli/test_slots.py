@@ -22,11 +22,12 @@ PROGRAMS: "list[SlotProgram]" = []  # of the present test
 class SlotProgram(Program):
     """fake-load under gpulens run --slot. words: options of run."""
 
-    def __init__(self, root: pathlib.Path, *words: str, slot: str = "gpu", verbs: str = "") -> None:
+    def __init__(self, root: pathlib.Path, *words: str, slot: str = "gpu", verbs: str = "",
+                 forks: bool = False) -> None:
         folder = root / f"program-{len(PROGRAMS)}"
         folder.mkdir()
         env = {**make_environment(folder, verbs), "GPULENS_RUNTIME_DIR": str(root / "run"),
-               "GPULENS_FAKE_RM_SHARED": str(root / "shared")}
+               "GPULENS_FAKE_RM_SHARED": str(root / "shared"), **({"GPULENS_LOAD_FORKS": "1"} if forks else {})}
         super().__init__(folder)
         self.log = (folder / "stderr").open("w+", encoding="utf-8")
         # pylint: disable-next=consider-using-with
@@ -141,6 +142,15 @@ def test_the_least_urgent_of_several_gives_its_slot(tmp_path: pathlib.Path) -> N
     least = SlotProgram(tmp_path, "--experimental", "--priority", "6", slot="gpu:2").started()
     SlotProgram(tmp_path, "--experimental", "--priority", "4", slot="gpu:2").started()
     assert least.held() and not middle.held() and not middle.stands_still()
+
+
+def test_a_forked_child_is_held(tmp_path: pathlib.Path) -> None:
+    """It has a TSG of its own, and its parent has an agent. Seen failing with a child that got no agent: both ran."""
+    holder = SlotProgram(tmp_path, "--experimental", forks=True).started()
+    assert len(list((tmp_path / "run").glob("agent-*"))) == 2
+    SlotProgram(tmp_path, "--experimental", "--priority", "0").started()
+    wait_for(holder.held)
+    assert holder.stands_still()
 
 
 def test_a_long_grant_has_holds_of_a_second_at_most(tmp_path: pathlib.Path) -> None:

@@ -24,6 +24,7 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include <utility>
 
 namespace preload {
 
@@ -44,6 +45,7 @@ AgentVerb held_by = AgentVerb::None;
 std::atomic<u32> replaced_slices;
 std::atomic<bool> changed; // the program changed a TSG while it was held
 std::atomic<u32> holds;    // that have begun; the second thread waits for the next one
+bool started;              // the agent; guarded by objects_lock
 
 // Waits until the word is not `value`, or until `until` (CLOCK_MONOTONIC, ns; 0: for ever).
 void wait_futex(const std::atomic<u32> &word, u32 value, u64 until)
@@ -392,10 +394,15 @@ void unlock_after_fork()
 	verbs_lock.unlock();
 }
 
-// A child has no agent, and its parent's TSGs are not its own.
+// A child gets an agent with its own first TSG. Its parent's TSGs are not its own.
 void forget_after_fork()
 {
 	page = nullptr;
+	started = false;
+	held_by = AgentVerb::None;
+	changed = false;
+	std::fill(std::begin(groups), std::end(groups), Group{});
+	std::fill(std::begin(devices), std::end(devices), Device{});
 	unlock_after_fork();
 }
 
@@ -452,19 +459,6 @@ __attribute__((destructor)) void remove_page()
 		unlink(page_path);
 }
 
-// Returns field 22 of /proc/self/stat; 0: it cannot be read.
-u64 read_start_time()
-{
-	char text[1024];
-	int fd = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-
-	if (fd >= 0)
-		close(fd);
-	text[std::max<ssize_t>(n, 0)] = 0;
-	return gpulens::start_time_of(text);
-}
-
 bool parse_budget()
 {
 	const char *text = getenv(gpulens::environment::SCHEDULE_BUDGET);
@@ -476,6 +470,12 @@ bool parse_budget()
 	return true;
 }
 
+[[noreturn]] void exit_unscheduled()
+{
+	fprintf(stderr, "gpulens: process %d cannot be scheduled, so it ends: %s\n", getpid(), strerror(errno));
+	_exit(gpulens::STATUS_UNLIMITED);
+}
+
 void start_agent()
 {
 	const char *folder = getenv(gpulens::environment::SCHEDULE_FOLDER);
@@ -485,11 +485,8 @@ void start_agent()
 	page = make_page(folder);
 	if (!page && budget.period) // it needs nobody else
 		page = make_page(nullptr);
-	if (!page) {
-		fprintf(stderr, "gpulens: no page for process %d, so it is not scheduled: %s\n", getpid(),
-			strerror(errno));
-		return;
-	}
+	if (!page)
+		exit_unscheduled();
 	page->pid = static_cast<u32>(getpid());
 	if (const char *task = getenv(gpulens::environment::SCHEDULE_TASK))
 		snprintf(page->task, sizeof(page->task), "%s", task);
@@ -498,10 +495,12 @@ void start_agent()
 	page->budget_ns = budget.run;
 	page->period_ns = budget.period;
 	page->set_slices = replaced_slices.load();
-	pthread_atfork(lock_for_fork, unlock_after_fork, forget_after_fork);
-	// Without the second thread there is no agent, so that nothing is held.
-	if (start_thread(run_guard, "gpulens-guard") && start_thread(run_agent, "gpulens-agent"))
-		page->magic = AgentPage::MAGIC;
+	if (static bool registered; !std::exchange(registered, true))
+		pthread_atfork(lock_for_fork, unlock_after_fork, forget_after_fork);
+	// Without the second thread nothing would end a hold.
+	if (!start_thread(run_guard, "gpulens-guard") || !start_thread(run_agent, "gpulens-agent"))
+		exit_unscheduled();
+	page->magic = AgentPage::MAGIC;
 }
 
 // Returns the slice in us that was asked for; 0: none.
@@ -513,6 +512,15 @@ u64 chosen_slice()
 	if (text)
 		std::from_chars(text, text + strlen(text), us);
 	return us;
+}
+
+// Nothing is acknowledged where a variable is missing or is not what gpulens run sets.
+__attribute__((constructor)) void acknowledge_limit()
+{
+	using namespace gpulens::environment;
+
+	if ((chosen_slice() || parse_budget() || getenv(SCHEDULE_FOLDER)) && !acknowledge(LIMIT_IN_TIME))
+		exit_unscheduled();
 }
 
 void replace_slice(const Control &c)
@@ -566,13 +574,10 @@ void prepare_request(unsigned long request, void *arg)
 
 void follow_group(const Group &g)
 {
-	static bool started; // guarded by objects_lock
-
 	if (!g.on_graphics())
 		return;
-	if (!started)
+	if (!std::exchange(started, true))
 		start_agent();
-	started = true;
 	const Device *d = find_object(devices, g.client, g.device);
 	if (page)
 		show_slice();

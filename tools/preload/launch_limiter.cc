@@ -6,11 +6,8 @@
 #include "lib/launch/launch_hook.hpp"
 #include "lib/launch/publish.hpp"
 
-#include <cerrno>
 #include <cstdlib>
 #include <dlfcn.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 namespace {
 
@@ -20,12 +17,6 @@ using namespace gpulens;
 {
 	report_unpartitioned(why);
 	std::_Exit(STATUS_UNLIMITED);
-}
-
-// By system call: ioctl() may be another preloaded library's.
-bool acknowledge()
-{
-	return !syscall(SYS_ioctl, -1, environment::GUARD_ACKNOWLEDGE, nullptr) || errno == EBADF;
 }
 
 __attribute__((constructor)) void limit_launches()
@@ -46,7 +37,7 @@ __attribute__((constructor)) void limit_launches()
 	const char *why = library ? hook::subscribe(library) : dlerror();
 	if (why)
 		exit_unlimited(why);
-	if (!acknowledge())
+	if (!environment::acknowledge(environment::LIMIT_IN_SPACE))
 		exit_unlimited("gpulens run does not take the acknowledgement that the mask is set");
 	if (partition)
 		publish(partition);

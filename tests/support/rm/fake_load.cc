@@ -26,6 +26,7 @@
 #include <optional>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
 #include <vector>
@@ -184,12 +185,34 @@ private:
 	uint64_t memory_ = 0;
 };
 
-int main(int argc, char **argv)
+struct Objects {
+	uint32_t client = 0, dev = 0, tsg = 0, channel = 0; // the last of its channels
+};
+
+uint8_t schedule[3] = {1, 0, 0};
+
+// As CUDA's library makes one, with 8 channels.
+Objects make_tsg(int channels)
 {
 	uint32_t device[14] = {}, group[5] = {0, 0, 0, 1}, subdevice = 0; // engine 1: GR0
-	uint8_t schedule[3] = {1, 0, 0};
-	uint64_t slice_us = 2048; // as CUDA's library sets it on an H200
+	uint64_t slice_us = 2048;                                         // as CUDA's library sets it on an H200
 
+	node = open("/dev/nvidiactl", O_RDWR);
+	open("/dev/nvidia0", O_RDWR);
+	uint32_t client = alloc_object(0, 0, 0x41, nullptr, 0);
+	uint32_t dev = alloc_object(client, client, 0x80, device, sizeof(device));
+	alloc_object(client, dev, 0x2080, &subdevice, sizeof(subdevice));
+	uint32_t tsg = alloc_object(client, dev, 0xa06c, group, sizeof(group)), channel = 0;
+	control_object(client, tsg, 0xa06c0103, &slice_us, sizeof(slice_us));
+	for (int i = 0; i < channels; i++)
+		channel = alloc_object(client, tsg, 0xc86f, nullptr, 0);
+	control_object(client, tsg, 0xa06c0101, schedule, sizeof(schedule));
+	alloc_object(client, channel, 0xcbc0, nullptr, 0);
+	return {.client = client, .dev = dev, .tsg = tsg, .channel = channel};
+}
+
+int main(int argc, char **argv)
+{
 	bool jobs = argc == 5 && !strcmp(argv[1], "jobs"), launches = argc == 4 && !strcmp(argv[1], "launches");
 	bool urgent = argc == 6 && !strcmp(argv[1], "urgent");
 	if (!jobs && !urgent && !launches && (argc != 4 || strcmp(argv[1], "victim") != 0))
@@ -202,17 +225,15 @@ int main(int argc, char **argv)
 	signal(SIGTERM, [](int) { stopped = 1; });
 	for (int number : {SIGUSR1, SIGUSR2, SIGHUP})
 		signal(number, [](int n) { asked = n; });
-	node = open("/dev/nvidiactl", O_RDWR);
-	open("/dev/nvidia0", O_RDWR);
-	uint32_t client = alloc_object(0, 0, 0x41, nullptr, 0);
-	uint32_t dev = alloc_object(client, client, 0x80, device, sizeof(device));
-	alloc_object(client, dev, 0x2080, &subdevice, sizeof(subdevice));
-	uint32_t tsg = alloc_object(client, dev, 0xa06c, group, sizeof(group)), channel = 0;
-	control_object(client, tsg, 0xa06c0103, &slice_us, sizeof(slice_us));
-	for (int i = 0; i < 8; i++)
-		channel = alloc_object(client, tsg, 0xc86f, nullptr, 0);
-	control_object(client, tsg, 0xa06c0101, schedule, sizeof(schedule));
-	alloc_object(client, channel, 0xcbc0, nullptr, 0);
+	bool forks = getenv("GPULENS_LOAD_FORKS");
+	Objects o = make_tsg(forks ? 1 : 8);
+	if (forks) { // the child goes on, with a TSG of its own
+		if (pid_t child = fork()) {
+			waitpid(child, nullptr, 0);
+			return 0;
+		}
+		o = make_tsg(1);
+	}
 	progress[3] = static_cast<uint64_t>(getpid());
 	progress[2] = getenv("GPULENS_FAKE_LOAD_WRONG") ? 1 : 0;
 	progress[7] = static_cast<uint64_t>(atof(argv[3]) * 1e6);
@@ -247,13 +268,13 @@ int main(int argc, char **argv)
 		int number = asked;
 		asked = 0;
 		if (number == SIGUSR1) {
-			alloc_object(client, tsg, 0xc86f, nullptr, 0);
-			control_object(client, tsg, 0xa06c0101, schedule, sizeof(schedule));
+			alloc_object(o.client, o.tsg, 0xc86f, nullptr, 0);
+			control_object(o.client, o.tsg, 0xa06c0101, schedule, sizeof(schedule));
 		} else if (number == SIGUSR2) {
-			group[3] = 0xb; // COPY2
-			free_object(client, alloc_object(client, dev, 0xa06c, group, sizeof(group)));
+			uint32_t copy[5] = {0, 0, 0, 0xb}; // COPY2
+			free_object(o.client, alloc_object(o.client, o.dev, 0xa06c, copy, sizeof(copy)));
 		} else if (number == SIGHUP) {
-			free_object(client, channel);
+			free_object(o.client, o.channel);
 		}
 	}
 	if (urgent)

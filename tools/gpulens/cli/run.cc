@@ -13,6 +13,7 @@
 #include "lib/base/errors.hpp"
 #include "lib/launch/environment.hpp"
 
+#include <cstdio>
 #include <memory>
 
 namespace tool {
@@ -72,8 +73,8 @@ void add_run(CLI::App &parser, CommandLine &line, const StartProgram &start)
 	auto slot = std::make_shared<RunSlot>();
 	CLI::Option *lock = parser.add_option("--slot", slot->lock,
 					      "wait for one of K slots of this name (default: 1 slot), and give it "
-					      "back when the program "
-					      "ends, or to a program that comes first: this one is held meanwhile")
+					      "back when the program ends, or earlier, to a program of higher "
+					      "priority; this one is paused until the slot is returned")
 				    ->type_name("NAME[:K]")
 				    ->check(check_that(check_slot));
 	CLI::Option *priority =
@@ -112,6 +113,15 @@ void add_run(CLI::App &parser, CommandLine &line, const StartProgram &start)
 		if (tpcs && run->environment.contains(gpulens::environment::SCHEDULE_GATE))
 			throw Error(Error::Input, "a limit and --schedule gate do not go together: the driver has one "
 						  "callback before a launch");
+		if (tpcs || run->limits || !slot->lock.empty()) {
+			try {
+				check_preloadable(*run);
+			} catch (const Error &e) {
+				std::fprintf(stderr, "gpulens: %s\n", e.what());
+				line.status = EXIT_REFUSED;
+				return;
+			}
+		}
 		std::optional<SlotKeeper> keeper;
 		if (!slot->lock.empty()) {
 			slot->probed = schedule->probed;

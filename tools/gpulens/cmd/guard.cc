@@ -16,8 +16,8 @@
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <map>
 #include <poll.h>
-#include <set>
 #include <string>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
@@ -141,7 +141,7 @@ std::pair<pid_t, std::string> process_of(pid_t thread)
 
 class Watcher {
 public:
-	Watcher(int listener, int reports) : listener_(listener), reports_(reports) {}
+	Watcher(u32 limits, int listener, int reports) : limits_(limits), listener_(listener), reports_(reports) {}
 
 	// Returns when no process with the filter is left.
 	void run()
@@ -168,7 +168,7 @@ private:
 		seccomp_notif_resp reply{.id = request.id, .val = 0, .error = 0, .flags = 0};
 		auto thread = static_cast<pid_t>(request.pid);
 		if (static_cast<u32>(request.data.args[1]) == gpulens::environment::GUARD_ACKNOWLEDGE)
-			reply.error = acknowledge(thread) ? 0 : -EACCES;
+			reply.error = acknowledge(thread, static_cast<u32>(request.data.args[2])) ? 0 : -EACCES;
 		else if (may_allocate(thread, request.data.args[2]))
 			reply.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
 		else
@@ -178,22 +178,30 @@ private:
 		ioctl(listener_, SECCOMP_IOCTL_NOTIF_SEND, &reply);
 	}
 
-	bool acknowledge(pid_t thread)
+	bool acknowledge(pid_t thread, u32 limit)
 	{
 		std::string auxv = auxv_of(thread);
 
 		if (!auxv.empty())
-			limited_.insert(auxv);
+			kept_[auxv] |= limit;
 		return !auxv.empty();
 	}
 
-	// A process with its limit may allocate anything, one without it neither channels nor channel groups. A request that
-	// cannot be read (Yama) is refused, because it may be for a channel.
+	// Returns the limits that the program has not acknowledged.
+	u32 missing(pid_t thread) const
+	{
+		auto found = kept_.find(auxv_of(thread));
+
+		return limits_ & ~(found == kept_.end() ? 0 : found->second);
+	}
+
+	// A process with its limits may allocate anything, one without them neither channels nor channel groups. A request
+	// that cannot be read (Yama) is refused, because it may be for a channel.
 	bool may_allocate(pid_t thread, u64 address) const
 	{
 		rm::Alloc request{};
 
-		if (limited_.count(auxv_of(thread)))
+		if (!missing(thread))
 			return true;
 		return read_memory(thread, address, request) && request.cls != rm::KEPLER_CHANNEL_GROUP_A &&
 		       (request.cls & 0xff) != 0x6f;
@@ -202,11 +210,12 @@ private:
 	void kill_process(pid_t thread) const
 	{
 		auto [process, name] = process_of(thread);
-		std::string text =
-			fmt::format("gpulens: process {} ({}) requested a channel of the GPU's driver before "
-				    "libgpulens-confine.so had set its "
-				    "limit, and was killed; see \"What is refused\" in docs/partition.md\n",
-				    process, name);
+		std::string text = fmt::format(
+			"gpulens: process {} ({}) requested a channel of the GPU's driver before {} had set its "
+			"limit, and was killed; see \"What is refused\" in docs/partition.md\n",
+			process, name,
+			missing(thread) & gpulens::environment::LIMIT_IN_SPACE ? gpulens::environment::CONFINE_LIBRARY
+									       : gpulens::environment::RUN_LIBRARY);
 
 		// Reported before its parent can learn of its end. Write errors are ignored.
 		(void)!write(reports_, "k", 1);
@@ -214,12 +223,13 @@ private:
 		(void)!write(STDERR_FILENO, text.data(), text.size());
 	}
 
+	u32 limits_;
 	int listener_, reports_;
-	std::set<std::string> limited_; // auxiliary vectors of programs that have acknowledged
+	std::map<std::string, u32> kept_; // what programs have acknowledged, by auxiliary vector
 };
 
 // Keeps only standard error open: other processes may wait for the end of other files.
-[[noreturn]] void run_guard(int socket, int reports)
+[[noreturn]] void run_guard(u32 limits, int socket, int reports)
 {
 	int kept[] = {fcntl(socket, F_DUPFD_CLOEXEC, 64), fcntl(reports, F_DUPFD_CLOEXEC, 64)};
 
@@ -239,13 +249,13 @@ private:
 	if (write(kept[0], "g", 1) != 1)
 		_exit(1);
 	close(kept[0]);
-	Watcher(listener, kept[1]).run();
+	Watcher(limits, listener, kept[1]).run();
 	_exit(0);
 }
 
 } // namespace
 
-Guard::Guard()
+Guard::Guard(unsigned limits)
 {
 	int sockets[2], ends[2];
 
@@ -264,7 +274,7 @@ Guard::Guard()
 	if (!pid) {
 		// A grandchild: the program stays the only child of this process.
 		if (!fork())
-			run_guard(sockets[1], ends[1]);
+			run_guard(limits, sockets[1], ends[1]);
 		_exit(0);
 	}
 	waitpid(pid, nullptr, 0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// A process that supervises a program with a TPC limit (gpulens run --tpcs). It kills each process of that program that
-// requests a channel of NVIDIA's driver before it has acknowledged its limit (lib/launch/environment.hpp), for example after
+// A process that supervises a program with limits in space or time (gpulens run). It kills each process of that program that
+// requests a channel of NVIDIA's driver before it has acknowledged them (lib/launch/environment.hpp), for example after
 // a change of the root folder or with an empty environment. Not a barrier against hostile programs.
 #pragma once
 #include <sys/types.h>
@@ -9,8 +9,8 @@ namespace tool {
 
 class Guard {
 public:
-	// Starts the process. Throws Error (Source).
-	Guard();
+	// Starts the process. limits: LIMIT_IN_SPACE, LIMIT_IN_TIME. Throws Error (Source).
+	explicit Guard(unsigned limits);
 	Guard(const Guard &) = delete;
 	Guard &operator=(const Guard &) = delete;
 	~Guard();

@@ -205,8 +205,7 @@ private:
 	if (int err = guard ? guard->enter() : 0) {
 		std::fprintf(stderr,
 			     "gpulens: %s: this kernel or container does not permit seccomp notification (%s), so the "
-			     "TPC limit "
-			     "cannot be enforced\n",
+			     "limit cannot be enforced\n",
 			     words[0], std::strerror(err));
 		_exit(EXIT_REFUSED);
 	}
@@ -309,8 +308,8 @@ int run_program(const RunOptions &options)
 	std::optional<Guard> guard;
 	pid_t parent = getpid();
 
-	if (options.limited)
-		guard.emplace();
+	if (options.limits)
+		guard.emplace(options.limits);
 	pid_t pid = fork();
 	if (!pid) {
 		signals.restore();

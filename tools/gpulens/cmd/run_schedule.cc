@@ -156,6 +156,7 @@ void schedule_program(const Options &options, const RunSchedule &schedule, RunOp
 			throw Error(e.code, fmt::format("--schedule {}: {}", schedule.what, e.what()));
 		}
 	}
+	run.limits |= gpulens::environment::LIMIT_IN_TIME;
 	if (parsed.slice_us)
 		run.environment[gpulens::environment::SCHEDULE_SLICE] = std::to_string(parsed.slice_us);
 	auto set_folder = [&run] {

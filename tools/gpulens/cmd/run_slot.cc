@@ -109,6 +109,7 @@ SlotKeeper::SlotKeeper(const Options &options, const RunSlot &slot, RunOptions &
 							    LEASE_NS);
 		run.environment[gpulens::environment::SCHEDULE_FOLDER] = folder;
 		run.environment[gpulens::environment::SCHEDULE_TASK] = task_;
+		run.limits |= gpulens::environment::LIMIT_IN_TIME;
 	}
 	if (file_->queue(0).running >= file_->queue(0).slots)
 		print_holders(*file_, name_, key_);

@@ -49,18 +49,12 @@ int limit_program(const Options &options, const std::string &limit, RunOptions &
 {
 	std::optional<unsigned> gpu = named_gpu(options);
 
-	run.preload = {gpulens::environment::CONFINE_LIBRARY};
-	run.limited = true;
-	try {
-		check_preloadable(run);
-	} catch (const Error &e) {
-		fmt::print(stderr, "gpulens: {}\n", e.what());
-		return EXIT_REFUSED;
-	}
+	run.preload.emplace_back(gpulens::environment::CONFINE_LIBRARY);
+	run.limits |= gpulens::environment::LIMIT_IN_SPACE;
 	gpulens::VerifiedLimit verified = gpulens::verify_limit(gpu, limit);
 	if (run.planned)
 		check_plan(*run.planned, verified);
-	run.environment = verified.environment;
+	run.environment.insert(verified.environment.begin(), verified.environment.end());
 	fmt::print(stderr, "gpulens: {} is limited to TPCs {} of {}, in {}\n", run.program[0],
 		   format_ranges(verified.tpcs), verified.pci,
 		   verified.gpcs.empty() ? "unknown GPCs" : "GPCs " + format_ranges(verified.gpcs));

@@ -65,7 +65,7 @@ LimitedProgram::LimitedProgram(const std::vector<std::string> &program, const gp
 		run.environment = limit->environment;
 	if (limit && limit->masked) {
 		run.preload = {gpulens::environment::CONFINE_LIBRARY};
-		run.limited = true;
+		run.limits = gpulens::environment::LIMIT_IN_SPACE;
 	}
 	std::fflush(nullptr);
 	pid_ = fork();

@@ -4,9 +4,12 @@
 #pragma once
 #include "lib/launch/launch_hook.hpp"
 
+#include <cerrno>
 #include <charconv>
 #include <string>
 #include <string_view>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 namespace gpulens::environment {
 
@@ -29,9 +32,17 @@ constexpr char SCHEDULE_FOLDER[] = "GPULENS_SCHEDULE_FOLDER"; // of agents' page
 constexpr char SCHEDULE_TASK[] = "GPULENS_SCHEDULE_TASK";     // name of the program's task in a policy
 constexpr char SCHEDULE_GATE[] = "GPULENS_SCHEDULE_GATE";     // "1": the process has a gate
 
-// A process acknowledges that its launches get their mask by ioctl(-1, GUARD_ACKNOWLEDGE), which a seccomp filter passes to
-// the guard (gpulens/cmd/guard.hpp). Result: 0, or EBADF where there is no guard.
+// A process acknowledges that it keeps a limit by ioctl(-1, GUARD_ACKNOWLEDGE, the limit), which a seccomp filter passes to the
+// guard (gpulens/cmd/guard.hpp). Result: 0, or EBADF where there is no guard.
 constexpr unsigned GUARD_ACKNOWLEDGE = 0x47504c41; // "GPLA"
+constexpr unsigned LIMIT_IN_SPACE = 1;             // CONFINE_LIBRARY: launches get their mask
+constexpr unsigned LIMIT_IN_TIME = 2; // RUN_LIBRARY: time slices are set, and the agent starts with the first TSG
+
+// By system call: ioctl() may be another preloaded library's.
+inline bool acknowledge(unsigned limit)
+{
+	return !syscall(SYS_ioctl, -1, GUARD_ACKNOWLEDGE, limit) || errno == EBADF;
+}
 
 // A launch mask that gpulens run has verified. As text "FORMAT:LOW:HIGH:CLUSTER:UUID" in lower-case hexadecimal without
 // prefixes or signs; the UUID has 32 digits.
