@@ -4,8 +4,11 @@
  */
 #include <linux/err.h>
 #include <linux/mm.h>
+#include <linux/slab.h>
 
+#include "../include/hw/drf.h"
 #include "../include/hw/ptop.h"
+#include "../include/hw/runlist.h"
 #include "files.h"
 
 static int show_hex(struct lens_text *t, u32 v)
@@ -180,6 +183,40 @@ static int show_runlist(const struct lens_file *f, bool observe, struct lens_tex
 	return err;
 }
 
+/* An engine without such a register has no line. */
+static void show_format_timeout(const struct lens_gpu *gpu, u32 engine, u32 v, struct lens_text *t)
+{
+	char name[LENS_ENGINE_NAME];
+
+	if (!v)
+		return;
+	lens_engine_format_name(gpu, &gpu->topo.engines[engine], name);
+	lens_text_add(t, "%s: %s, %u us\n", name,
+		      DRF_VAL(NV_RUNLIST_ENGINE_CTXSW_TIMEOUT_CONFIG_DETECTION, v) ? "on" : "off",
+		      DRF_VAL(NV_RUNLIST_ENGINE_CTXSW_TIMEOUT_CONFIG_PERIOD, v));
+}
+
+static int show_ctxsw_timeout(const struct lens_file *f, bool observe, struct lens_text *t)
+{
+	struct lens_gpu *gpu = &f->dev->gpu;
+	u32 i, *v = kcalloc(gpu->topo.n_engines, sizeof(*v), GFP_KERNEL_ACCOUNT);
+	int err = v ? lens_dev_begin_use(f->dev) : -ENOMEM;
+
+	if (err)
+		goto out;
+	for (i = 0; i < gpu->topo.n_engines; i++) {
+		err = lens_engine_read_timeout(gpu, &gpu->topo.engines[i], &v[i]);
+		if (err && err != -EOPNOTSUPP)
+			break;
+	}
+	err = lens_dev_end_use(f->dev, err == -EOPNOTSUPP && lens_gpu_has_host(gpu) ? 0 : err);
+	for (i = 0; !err && i < gpu->topo.n_engines; i++)
+		show_format_timeout(gpu, i, v[i], t);
+out:
+	kfree(v);
+	return err;
+}
+
 static int show_bars(const struct lens_file *f, bool observe, struct lens_text *t)
 {
 	struct lens_bars *bars = lens_bars_read(f->dev, &f->dev->gpu);
@@ -208,6 +245,7 @@ const struct lens_file_type lens_single_files[] = {
 	{ .name = "copy_topology", .show = show_copy_topology },
 	{ .name = "local_memory", .show = show_local_memory },
 	{ .name = "bars", .access = LENS_ACCESS_SCHEDULING, .show = show_bars },
+	{ .name = "ctxsw_timeout", .access = LENS_ACCESS_SCHEDULING, .show = show_ctxsw_timeout },
 	{ .name = "snapshot", .show = lens_show_snapshot },
 	{ .name = "image", .access = LENS_ACCESS_RAW, .show = lens_show_image },
 	{ .name = "stats", .show = lens_show_stats },

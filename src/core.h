@@ -130,6 +130,7 @@ int lens_pccsr_enable_same(struct lens_gpu *gpu, const struct lens_channel *c, b
 			   u32 w[2]);
 void lens_pccsr_decode_channel(const u32 w[2], struct lens_channel_state *s);
 u32 lens_pfifo_get_engine_regs(const struct lens_engine *e, u32 reg[2]);
+u32 lens_pfifo_get_timeout_reg(const struct lens_engine *e);
 void lens_pfifo_decode_engine(const u32 w[2], struct lens_engine_status *s);
 int lens_pfifo_preempt_tsg(struct lens_gpu *gpu, const struct lens_runlist *rl, u32 tsgid);
 int lens_pfifo_preempt_runlist(struct lens_gpu *gpu, const struct lens_runlist *rl);

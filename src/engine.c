@@ -192,3 +192,13 @@ int lens_engine_read(struct lens_gpu *gpu, const struct lens_engine *e,
 	gpu->chip->host->decode_engine(w, s);
 	return 0;
 }
+
+int lens_engine_read_timeout(struct lens_gpu *gpu, const struct lens_engine *e, u32 *v)
+{
+	u32 off;
+
+	if (!lens_gpu_has_host(gpu) || gpu->topo.host_err)
+		return gpu->topo.host_err ? gpu->topo.host_err : -EOPNOTSUPP;
+	off = gpu->chip->host->get_timeout_reg(e);
+	return off ? lens_rd32(gpu, off, v) : -EOPNOTSUPP;
+}

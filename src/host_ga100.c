@@ -287,6 +287,13 @@ static u32 ga100_get_engine_regs(const struct lens_engine *e, u32 reg[2])
 	return 2;
 }
 
+static u32 ga100_get_timeout_reg(const struct lens_engine *e)
+{
+	if (!ga100_has_regs(e->runlist_base) || e->rleng >= NV_RUNLIST_ENGINE_STATUS0__SIZE_1)
+		return 0;
+	return e->runlist_base + NV_RUNLIST_ENGINE_CTXSW_TIMEOUT_CONFIG(e->rleng);
+}
+
 /* By CTX_STATUS. The codes of SAVE and LOAD are those of LOAD and SAVE up to Turing. */
 static const u8 ga100_engine_states[] = {
 	[NV_RUNLIST_ENGINE_STATUS0_CTX_STATUS_INVALID] = LENS_ENGINE_IDLE,
@@ -398,6 +405,7 @@ const struct lens_host_ops lens_host_ga100 = {
 	.decode_entry = lens_entry_decode_16,
 	.decode_channel = ga100_decode_channel,
 	.get_engine_regs = ga100_get_engine_regs,
+	.get_timeout_reg = ga100_get_timeout_reg,
 	.decode_engine = ga100_decode_engine,
 	.set_timeslice = lens_entry_set_timeslice_16,
 };

@@ -286,6 +286,12 @@ u32 lens_pfifo_get_engine_regs(const struct lens_engine *e, u32 reg[2])
 	return 1;
 }
 
+/* One for all engines. */
+u32 lens_pfifo_get_timeout_reg(const struct lens_engine *e)
+{
+	return NV_PFIFO_ENG_CTXSW_TIMEOUT;
+}
+
 /* For the channel of a TSG see lens_pfifo_decode_engine(). */
 static void pfifo_decode_occupant(u32 id, bool is_tsg, struct lens_occupant *o)
 {
@@ -471,6 +477,7 @@ const struct lens_host_ops lens_host_pfifo = {
 	.decode_entry = lens_entry_decode_8,
 	.decode_channel = lens_pccsr_decode_channel,
 	.get_engine_regs = lens_pfifo_get_engine_regs,
+	.get_timeout_reg = lens_pfifo_get_timeout_reg,
 	.decode_engine = lens_pfifo_decode_engine,
 	.set_timeslice = lens_entry_set_timeslice_8,
 };
@@ -489,6 +496,7 @@ const struct lens_host_ops lens_host_pfifo_gv100 = {
 	.decode_entry = lens_entry_decode_16,
 	.decode_channel = lens_pccsr_decode_channel,
 	.get_engine_regs = lens_pfifo_get_engine_regs,
+	.get_timeout_reg = lens_pfifo_get_timeout_reg,
 	.decode_engine = lens_pfifo_decode_engine,
 	.set_timeslice = lens_entry_set_timeslice_16,
 };

@@ -109,6 +109,7 @@ struct lens_cwd_layout {
  *			the registers are these, else -EBUSY; NULL: in any case
  * @get_engine_regs:	BAR0 offsets of the registers that decode_engine takes, as
  *			lens_engine_get_regs(): how many, 0 when the engine has none. No access.
+ * @get_timeout_reg:	BAR0 offset of the register of an engine's context switch timeout; 0: none
  * @decode_entry:	decode a runlist entry of lens_chip.entry_words words
  * @decode_channel:	decode what @read_channel read
  * @decode_engine:	decode the registers of @get_engine_regs
@@ -137,6 +138,7 @@ struct lens_host_ops {
 			const struct lens_runlist_regs *expected);
 
 	u32 (*get_engine_regs)(const struct lens_engine *e, u32 reg[2]);
+	u32 (*get_timeout_reg)(const struct lens_engine *e);
 
 	void (*decode_entry)(const u32 *w, struct lens_entry *e);
 	void (*decode_channel)(const u32 w[2], struct lens_channel_state *s);

@@ -197,6 +197,16 @@ int lens_engine_read(struct lens_gpu *gpu, const struct lens_engine *e,
 		     struct lens_engine_status *s);
 
 /**
+ * lens_engine_read_timeout() - read how long a context may take to leave an engine
+ * @gpu:	GPU with its topology
+ * @e:		engine of it
+ * @v:		filled: NV_RUNLIST_ENGINE_CTXSW_TIMEOUT_CONFIG
+ *
+ * Return: 0; -EOPNOTSUPP, no register is published; -ENODATA, Host is off; -EIO; -ENODEV.
+ */
+int lens_engine_read_timeout(struct lens_gpu *gpu, const struct lens_engine *e, u32 *v);
+
+/**
  * lens_timeslice_decode() - length of a time slice
  * @timeout:	TIMEOUT field; 0 counts as one unit
  * @scale:	SCALE field

@@ -98,4 +98,10 @@
 #define NV_PFIFO_RUNLIST_SUBMIT_INFO(i)                         (0x00002B0C+(i)*16)	/* R--4A */
 #define NV_PFIFO_RUNLIST_SUBMIT_INFO_PENDING                    15:15	/* R-EVF */
 
+/*
+ * @hand linux-nvgpu hw_fifo_gk20a.h and gm20b, gp10b fifo_eng_timeout_r, hw_fifo_gv11b.h
+ * fifo_eng_ctxsw_timeout_r; the same fields as NV_RUNLIST_ENGINE_CTXSW_TIMEOUT_CONFIG
+ */
+#define NV_PFIFO_ENG_CTXSW_TIMEOUT                              0x00002a0c
+
 #endif /* _LENS_HW_FIFO_H_ */

@@ -84,6 +84,14 @@
 #define LENS_RUNLIST_GA10B_ENGINE_STATUS_DEBUG_ENGINE_ID        29:24
 
 /*
+ * @hand nvdebug (2025) nvdebug.h, linux-nvgpu ga10b runlist_engine_ctxsw_timeout_config_r; PERIOD
+ * in microseconds of PTIMER's reference clock
+ */
+#define NV_RUNLIST_ENGINE_CTXSW_TIMEOUT_CONFIG(i)               (0x220+(i)*64)
+#define NV_RUNLIST_ENGINE_CTXSW_TIMEOUT_CONFIG_PERIOD           30:0
+#define NV_RUNLIST_ENGINE_CTXSW_TIMEOUT_CONFIG_DETECTION        31:31
+
+/*
  * @hand open-gpu-doc ampere/ga100/dev_runlist.ref.txt: the last register of a runlist is
  * NV_RUNLIST_VIRTUAL_CHANNEL_CFG(63) at 0x3fc
  */

@@ -36,6 +36,7 @@ const struct lens_host_ops lens_host_pfifo_tu102 = {
 	.decode_entry = lens_entry_decode_16,
 	.decode_channel = lens_pccsr_decode_channel,
 	.get_engine_regs = lens_pfifo_get_engine_regs,
+	.get_timeout_reg = lens_pfifo_get_timeout_reg,
 	.decode_engine = lens_pfifo_decode_engine,
 	.set_timeslice = lens_entry_set_timeslice_16,
 };

@@ -74,7 +74,7 @@ def test_another_user_changes_nothing_and_sees_only_topology(either: Card) -> No
     and with 0444 instead of 0400 without the check at open."""
     guest = either.guest
     addrs = set().union(*find_addresses(either).values())
-    closed = len(CONTROL) + len(OBSERVE) + 2 + int(guest.check(f"ls /proc/gpu{either.index} | grep -c 'runlist[1-9]'"))
+    closed = len(CONTROL) + len(OBSERVE) + 3 + int(guest.check(f"ls /proc/gpu{either.index} | grep -c 'runlist[1-9]'"))
     with expect_untouched(either, by_reading=True):
         tried = sweep_files(guest, "-u 1000",
                             f"-t {either.chip.ref(16)} -d /tmp/read $(find /proc/gpu{either.index} -type f)")
@@ -82,7 +82,7 @@ def test_another_user_changes_nothing_and_sees_only_topology(either: Card) -> No
     tried.nothing_opened_to_write()
     readable = int(guest.check(f"find /proc/gpu{either.index} -type f -perm 0444 | wc -l"))
     assert tried.lines["open", "open", "O_RDONLY", "OK"] == readable
-    assert tried.lines["open", "open", "O_RDONLY", "EACCES"] == closed  # image and samples are the 2
+    assert tried.lines["open", "open", "O_RDONLY", "EACCES"] == closed  # image, samples and ctxsw_timeout are the 3
     assert readable + closed == int(guest.check(f"find /proc/gpu{either.index} -type f | wc -l"))
     data = read_collected(guest, "/tmp/read")
     assert not find_shown(data, addrs) and not any(read_printed(data.decode("latin-1")))

@@ -364,6 +364,19 @@ def test_a_bad_read_code_is_an_io_error(fresh: Card) -> None:
     assert fresh.guest.run(f"tryop read {fresh.path('runlist0')}")[1].split()[-1] == "EIO"
 
 
+@pytest.mark.parametrize("state", ("on", "off"))
+def test_the_context_switch_timeout(fresh: Card, state: str) -> None:
+    """What a driver wrote: 3.1 s (linux-nvgpu on GV11B and GA10B). At 0x2a0c, from Ampere on at 0x220 of the registers
+    of the engine's runlist."""
+    if fresh.chip.name.startswith("GB"):
+        assert fresh.guest.run(f"tryop read {fresh.path('ctxsw_timeout')}")[1].split()[-1] == "EOPNOTSUPP"
+        return
+    base = next(row[1][-1] for row in device_rows(fresh) if row[0] == "Graphics/Compute 0")
+    off = 0x2A0C if base == "-" else int(base, 16) + 0x220
+    fresh.emu.cmd({"cmd": "reg-poke", "off": off, "value": (state == "on") << 31 | 3_100_000})
+    assert f"Graphics/Compute 0: {state}, 3100000 us\n" in fresh.read("ctxsw_timeout")
+
+
 def test_every_file_is_described(card: Card) -> None:
     """docs/abi/procfs-gpulens has each file of each chip once, with its mode. Seen failing with a file left out."""
     described = {}
@@ -383,7 +396,7 @@ def test_modes_of_the_files(card: Card) -> None:
     listing = card.guest.check(f"cd /proc/gpu{card.index} && for f in *; do stat -c '%n %a' $f; done").splitlines()
     modes = dict(line.split() for line in listing)
     control = {name for name in modes if CONTROL_FILE.search(name)}
-    observe = {name for name in modes if re.match(r"runlist\d", name)} | {"bars", "image"}
+    observe = {name for name in modes if re.match(r"runlist\d", name)} | {"bars", "ctxsw_timeout", "image"}
     assert {"disable_channel", "enable_channel", "hold_channel", "preempt_tsg", "switch_to_tsg", "preempt_runlist",
             "resubmit_runlist", "wfi_preempt_channel", "cta_preempt_channel", "cil_preempt_channel",
             "tsg_timeslice"} == control

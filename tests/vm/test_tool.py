@@ -90,7 +90,7 @@ def test_proc_prints_from_an_image_what_the_files_contain(card: Card, tmp_path: 
     finally:
         card.emu.cmd({"cmd": "time", "mode": "real", "access_ns": 1000})
     assert {"bars", "chip", "runlist0", "num_ces", "gpc0_tpc_mask", "shared_lce_for_grce1"} <= set(live)
-    assert len(live) > 20 and len(names) - len(live) == 15
+    assert len(live) > 20 and len(names) - len(live) == 16
     for name, (status, text) in live.items():
         done = run_tool(tmp_path / "image", "proc", name)
         assert (done.returncode, done.stdout) == (status, text), name
@@ -102,9 +102,9 @@ def test_proc_prints_from_an_image_what_the_files_contain(card: Card, tmp_path: 
 
 def is_text_of_state(name: str) -> bool:
     """Whether a file shows the GPU's state as text. The others: 11 control files, image, snapshot, stats,
-    samples."""
-    return name not in ("image", "snapshot", "stats", "samples", "tsg_timeslice") and not name.endswith(
-        ("_channel", "_tsg", "preempt_runlist", "resubmit_runlist"))
+    samples, ctxsw_timeout."""
+    others = ("image", "snapshot", "stats", "samples", "ctxsw_timeout", "tsg_timeslice")
+    return name not in others and not name.endswith(("_channel", "_tsg", "preempt_runlist", "resubmit_runlist"))
 
 
 def test_all_gpus_are_shown_in_one_call(machine: Guest) -> None:

@@ -67,6 +67,7 @@ const char WRITES[] = "it is for writing to a GPU, and an image is read-only";
 // Files of /proc/gpuX that cannot be shown from an image.
 const UnsupportedFile UNSUPPORTED[] = {
 	{"snapshot", "it is the binary state of a running GPU; use gpulens -i FILE --json"},
+	{"ctxsw_timeout", "it is how long the driver waits now, which an image does not record"},
 	{"stats", "it counts accesses by the module, which an image does not record"},
 	{"samples",
 	 "it samples engines over time, and an image is the state at one instant; use gpulens -i FILE engines"},
