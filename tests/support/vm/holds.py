@@ -25,7 +25,9 @@ def hold_channels(card: Card, *channels: int, ms: int = 0, again: str = "") -> I
     """A process that holds these channels, and its id. ms: for so long at a time; 0: a second. again: shell text that
     it repeats, with the file as 3; without it, the holds are renewed, so that they last however slow the machine is."""
     time = f" {ms}" if ms else ""
-    writes = "; ".join(f'until printf "{ref}{time}" >&3; do usleep 10000; done' for ref in map(card.chip.ref, channels))
+    renew = "; printf '* 1000' >&3" if len(channels) > 8 else ""  # the first ones would end before the last ones begin
+    writes = "; ".join(f'until printf "{ref}{time}" >&3; do usleep 10000; done{renew}'
+                       for ref in map(card.chip.ref, channels))
     card.guest.push(f"exec 3>{card.path('hold_channel')}; {writes}; echo held >/tmp/held; "
                     f"while :; do {again or RENEW}; done\n".encode(), "/tmp/holder")
     pid = int(card.guest.check("rm -f /tmp/held; setsid sh /tmp/holder >/dev/null 2>&1 </dev/null & echo $!"))
