@@ -70,7 +70,7 @@ def test_a_second_coordinator_is_refused_by_name(tmp_path: pathlib.Path) -> None
         done = run_coordinator(tmp_path, "share", OTHER, "--experimental")
         assert (done.returncode, done.stdout) == (4, "")
         assert done.stderr == (f"gpulens: the programs of {tmp_path}/run have a coordinator already: process "
-                               f"{coordinator.process.pid}\n")
+                               f"{coordinator.process.pid} ({tmp_path}/run/schedule-coordinator)\n")
         assert coordinator.process.poll() is None and other.get(HELD_SINCE)
 
 

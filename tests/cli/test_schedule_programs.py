@@ -266,7 +266,7 @@ def test_top_and_export_show_the_tasks(tmp_path: pathlib.Path) -> None:
     assert 'gpulens_schedule_task_state{task="a",state="held"} 1\n' in page
     document = (ROOT / "docs/export.md").read_text(encoding="utf-8").split("## Programs under a policy")[1]
     listed = dict(re.findall(r"^\| `(gpulens_schedule_\w+)` \| (\w+) \|", document, re.M))
-    assert dict(re.findall(r"^# TYPE (gpulens_schedule_\w+) (\w+)$", page, re.M)) == listed and len(listed) == 10
+    assert dict(re.findall(r"^# TYPE (gpulens_schedule_\w+) (\w+)$", page, re.M)) == listed and len(listed) == 11
 
     assert not file.exists()
     old = json.loads(kept)

@@ -6,6 +6,7 @@ import os
 import pathlib
 import random
 import re
+import shutil
 import signal
 import subprocess
 from typing import Iterator
@@ -142,6 +143,16 @@ def test_the_least_urgent_of_several_gives_its_slot(tmp_path: pathlib.Path) -> N
     least = SlotProgram(tmp_path, "--experimental", "--priority", "6", slot="gpu:2").started()
     SlotProgram(tmp_path, "--experimental", "--priority", "4", slot="gpu:2").started()
     assert least.held() and not middle.held() and not middle.stands_still()
+
+
+def test_a_removed_folder_is_said(tmp_path: pathlib.Path) -> None:
+    """As systemd-logind removes it after the last logout: programs that come later do not wait for this one. Seen
+    failing: nothing was said."""
+    holder = SlotProgram(tmp_path, "--experimental").started()
+    shutil.rmtree(tmp_path / "run")
+    wait_for(lambda: "slots-gpu was removed, as after a logout" in holder.text())
+    CLOCK.run(1)
+    assert holder.text().count("was removed") == 1 and not holder.stands_still()
 
 
 def test_a_forked_child_is_held(tmp_path: pathlib.Path) -> None:

@@ -533,4 +533,47 @@ TEST(OwnerTimes, ASeriesEndsFiveMinutesAfterItsProcess)
 	EXPECT_EQ(metrics_of(times), "");
 }
 
+// A pid is used again within the five minutes. Seen failing: the second process' time was the first one's.
+TEST(OwnerTimes, AnotherUsersProcessWithTheSamePidIsAnother)
+{
+	using std::chrono::minutes;
+	tool::OwnerTimes times;
+	tool::OwnerTimes::Clock::time_point start{};
+	tool::Engine gr = make_engine("Graphics (GR0)", 0, 0, 0);
+	tool::Interval i;
+	Owner other = A;
+	auto has = [&](const std::string &user, const std::string &seconds) {
+		return std::regex_search(metrics_of(times), std::regex("user=\"" + user + "\".*} " + seconds + "\n"));
+	};
+	i.end_ns = 2000000000;
+	times.add(gr, i, A);
+	other.user = "mallory";
+	i.end_ns = 7000000000;
+	times.add(gr, i, other);
+	EXPECT_TRUE(has("root", "2") && has("mallory", "7")) << metrics_of(times);
+	times.end_old(start, [](u32) { return true; });
+	times.end_old(start + minutes(5), [](u32) { return true; });
+	EXPECT_TRUE(!has("root", "2") && has("mallory", "7")) << metrics_of(times);
+}
+
+// An exporter runs for weeks. Seen failing: each id kept up to 1024 owners.
+TEST(OwnerRecords, DrainKeepsTheOwnersOfWhatItReturns)
+{
+	tool::TimelineBuilder builder;
+	builder.feed(make_header());
+	for (u64 t = 1; t < 4000; t += 10) {
+		Owner owner = A;
+		TaskId id{0, false, static_cast<int>(6 + t / 10 % 2)};
+		owner.pid = static_cast<u32>(1000 + t);
+		builder.feed(owner_record(t, id, owner) + make_samples(t + 1, t + 5, id.id) +
+			     owner_record(t + 6, id, std::nullopt));
+		std::vector<tool::Track> tracks = builder.drain();
+		ASSERT_FALSE(tracks.at(0).intervals.empty());
+		EXPECT_EQ(builder.closed().owner(0, tracks[0].intervals.back())->pid, owner.pid);
+	}
+	const auto &owners = builder.closed().owners;
+	for (const auto &[id, spans] : owners)
+		EXPECT_LE(spans.size(), 2u);
+}
+
 } // namespace

@@ -217,7 +217,7 @@ TEST_F(Program, NamesTheDeviceThatIsSuspendedOrDoesNotDecodeMemory)
 {
 	std::string path = dir_ + "/gpu3/snapshot",
 		    suspended = path + ": ENODATA: the GPU is suspended, and reading does "
-				       "not resume it; resume it: ",
+				       "not resume it, or no driver has set it up; resume it: ",
 		    decoding = path + ": ENXIO: the GPU's memory decoding is off, or system memory is needed that no "
 				      "driver has mapped through the kernel; its driver may be resetting it";
 

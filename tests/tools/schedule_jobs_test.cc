@@ -4,7 +4,13 @@
 #include "lib/schedule/coordinator.hpp"
 #include "lib/schedule/live/step_log.hpp"
 
+#include <array>
+#include <atomic>
+#include <fcntl.h>
+#include <fstream>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <thread>
 #include <unistd.h>
 #include <utility>
 
@@ -33,9 +39,6 @@ public:
 		return {.driver_ns = driver_ns};
 	}
 	Answer release_all() override { return {}; }
-	Answer evict(size_t) override { return {}; }
-	Answer commit() override { return {}; }
-	Answer gate(size_t, bool) override { return {}; }
 	std::vector<TaskState> account() override { return states; }
 	bool extend_lease() override { return !std::exchange(lost, false); }
 	u64 lease_ns() const override { return 50 * MS; }
@@ -86,6 +89,25 @@ TEST(ScheduleJobs, TimesAreThoseThatTheProgramSays)
 	EXPECT_EQ(coordinator.counts(0).jobs, 1u);
 	EXPECT_EQ(coordinator.counts(0).missed, 1u);
 	EXPECT_EQ(coordinator.counts(0).worst_ns, 4300000u);
+}
+
+// A job that never ends is late from its deadline on. Seen failing: "missed 0", and nothing else.
+TEST(ScheduleJobs, AJobThatDoesNotEndIsLateNow)
+{
+	ScriptedBackend backend(1);
+	Coordinator coordinator(backend, Policy::Edf, {{.name = "A", .deadline_ns = 10 * MS}}, 20 * MS);
+
+	look_at(backend, coordinator, 10 * MS);
+	backend.begin(0, 1, 10 * MS);
+	look_at(backend, coordinator, 20 * MS);
+	EXPECT_EQ(coordinator.late_ns(0), 0u);
+	look_at(backend, coordinator, 3980 * MS);
+	EXPECT_EQ(coordinator.late_ns(0), 3960 * MS);
+	EXPECT_EQ(coordinator.counts(0).missed, 0u);
+	backend.end(0, 3985 * MS);
+	look_at(backend, coordinator, 3990 * MS);
+	EXPECT_EQ(coordinator.late_ns(0), 0u);
+	EXPECT_EQ(coordinator.counts(0).missed, 1u);
 }
 
 // A program that says a time before the last look, or after the present one, gets these two.
@@ -319,6 +341,34 @@ TEST(ScheduleJobs, StepsAreRecordedAtTheTimeOfTheirEffect)
 	EXPECT_EQ(lines, (std::vector<std::string>{"fixed-priority 1 10", "b 6 100", "b 2 100", "a 6 120", "a 2 120",
 						   "b 4 125", " 10 620", "b 5 620", "b 4 2005", "a 7 3000", "b 2 3000",
 						   "b 5 3005"}));
+}
+
+// The ring is another process' memory. Seen failing (the reader crashed): its count was read twice.
+TEST(ScheduleJobs, ARingMaySayAnything)
+{
+	using tool::schedule::StepRing;
+	std::string path = testing::TempDir() + "ring-" + std::to_string(getpid());
+	auto *ring = new StepRing{};
+	std::atomic<bool> stop{false};
+
+	ring->magic = StepRing::MAGIC;
+	std::ofstream(path, std::ios::binary).write(reinterpret_cast<const char *>(ring), sizeof(*ring));
+	delete ring;
+	int fd = open(path.c_str(), O_RDWR | O_CLOEXEC);
+	void *at = mmap(nullptr, sizeof(StepRing), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	close(fd);
+	ASSERT_NE(at, MAP_FAILED);
+	std::thread writer([&] {
+		for (u64 n = 0; !stop; n++)
+			static_cast<StepRing *>(at)->written = std::array{0UL, 10000000000000UL, 20000UL}[n % 3];
+	});
+	StepReader reader(path);
+	for (int i = 0; i < 200; i++)
+		EXPECT_LE(reader.read().size(), 2 * StepRing::STEPS + 2);
+	stop = true;
+	writer.join();
+	munmap(at, sizeof(StepRing));
+	unlink(path.c_str());
 }
 
 } // namespace

@@ -179,6 +179,15 @@ void SlotKeeper::watch_claims()
 {
 	while (!stopping()) {
 		u64 seen = file_->queue(0).arrivals;
+		if (!lost_ && !file_->is_there()) {
+			lost_ = true;
+			std::fprintf(
+				stderr,
+				"gpulens: slot %s: %s was removed, as after a logout, so that later programs do not "
+				"wait for this one; keep the folder with loginctl enable-linger, or set "
+				"GPULENS_RUNTIME_DIR\n",
+				name_.c_str(), file_->path().c_str());
+		}
 		if (!backend_ || !turns::is_claimed(*file_)) {
 			turns::wait_for_arrival(file_->queue(0), seen, IDLE_NS);
 		} else if (hold_program()) {

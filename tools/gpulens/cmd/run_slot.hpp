@@ -56,6 +56,7 @@ private:
 	std::unique_ptr<turns::TurnFile> file_;
 	std::unique_ptr<schedule::ProgramBackend> backend_;
 	std::string failure_; // why a claim was not met, as last printed
+	bool lost_ = false;   // the file of the slot was removed, and that was said
 	u64 lent_ = 0, lent_ns_ = 0;
 
 	std::mutex lock_; // of what follows

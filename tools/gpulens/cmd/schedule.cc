@@ -9,7 +9,8 @@
 #include "lib/base/file.hpp"
 #include "lib/base/format.hpp"
 #include "lib/schedule/coordinator.hpp"
-#include "lib/schedule/live/hold_file.hpp"
+#include "lib/schedule/live/channel_backend.hpp"
+#include "lib/schedule/live/program_backend.hpp"
 #include "lib/schedule/policy_file.hpp"
 #include "lib/source/module/proc.hpp"
 
@@ -151,9 +152,8 @@ int run_schedule(const Options &options, const ScheduleOptions &schedule)
 	unsigned index = only_gpu(options.sources.proc, options.sources.gpus);
 	std::string folder = fmt::format("{}/gpu{}/", options.sources.proc, index);
 	ModulePort gpu(options.sources.proc, index);
-	PolicyFile policy = parse_policy(read_file(schedule.file), schedule.file);
+	PolicyFile policy = parse_policy(read_json_file(schedule.file), schedule.file);
 	Gpu before = gpu.read_gpu();
-	bool per_runlist = before.chip.ids_per_runlist;
 	std::vector<u64> tsgs = find_tsgs(before, policy);
 	if (policy.policy == Policy::Interleaved)
 		return schedule_interleaved(options, schedule, policy, before, tsgs);
@@ -162,27 +162,20 @@ int run_schedule(const Options &options, const ScheduleOptions &schedule)
 		return print_text(options.json ? json_text(plan) : plan_text(plan, folder)) ? EXIT_DONE : EXIT_PART;
 	}
 	check_right(folder);
-	HoldFile file(schedule.state, index);
-	Watchdog watchdog(file.table(), gpu, per_runlist);
-	auto check = [&watchdog] {
-		if (!watchdog.alive())
-			throw Error(Error::Failed, "the watchdog has ended; nothing is held without it");
-	};
-	ChannelBackend backend(gpu, file.table(), per_runlist, schedule.lease_ns, tsgs, check);
+	CoordinatorLock lock(fmt::format("{}/schedule-gpu{}", schedule.state, index), fmt::format("GPU {} has", index));
+	ChannelBackend backend(gpu, before.chip.ids_per_runlist, schedule.lease_ns, tsgs);
 	Coordinator coordinator(backend, policy.policy, policy.plain_tasks(), policy.quantum_ns);
 	ScheduleSteps steps(gpu_step_path(schedule.state, index), policy.policy, 0, backend.now());
 	std::string failure;
 	{
 		Slices slices(backend, policy, tsgs, before);
 		try {
-			run_coordinator(coordinator, backend, schedule, steps, check);
+			run_coordinator(coordinator, backend, schedule, steps, [] {});
 		} catch (const Error &e) {
 			failure = e.what();
 		}
-		// A watchdog that could not be dismissed goes on trying.
-		if (backend.release_all().outcome == Outcome::Done)
-			watchdog.dismiss();
-		else
+		// The module goes on trying.
+		if (backend.release_all().outcome != Outcome::Done)
 			failure += (failure.empty() ? "" : "; ") + std::string("a hold could not be released yet");
 	}
 	return show_summary(options, coordinator, policy.policy, failure);

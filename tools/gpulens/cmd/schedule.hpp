@@ -8,7 +8,7 @@ namespace tool {
 
 struct ScheduleOptions {
 	std::string file;                   // the policy
-	std::string state = "/run/gpulens"; // folder of the tables of holds
+	std::string state = "/run/gpulens"; // folder of the locks
 	bool dry_run = false;
 	u64 for_ns = 0;         // 0: until a signal
 	u64 every_ns = 1000000; // between two looks at the GPU

@@ -51,6 +51,11 @@ std::string summary_text(const json &summary)
 				    format_duration(t["worst_response_ns"].get<u64>()), t["holds"].get<u64>(),
 				    t["releases"].get<u64>(), t["refused"].get<u64>(), t["forced_releases"].get<u64>());
 	for (const json &t : summary["tasks"])
+		if (u64 late = t["late_now_ns"])
+			text += fmt::format(
+				"{}: late now, by {}: a job that has not ended, and is not among the missed\n",
+				t["name"].get<std::string>(), format_duration(late));
+	for (const json &t : summary["tasks"])
 		if (t["longest_hold_ns"].get<u64>())
 			text += fmt::format("{}: {}, {}\n", t["name"].get<std::string>(), cost_text(t, "hold"),
 					    cost_text(t, "release"));
@@ -72,6 +77,7 @@ json summary_json(const Coordinator &coordinator, Policy policy)
 				 {"ran_ns", coordinator.scheduler().ran_ns(i)},
 				 {"jobs", c.jobs},
 				 {"missed", c.missed},
+				 {"late_now_ns", coordinator.late_ns(i)},
 				 {"worst_response_ns", c.worst_ns},
 				 {"budgets_used_up", coordinator.scheduler().exhaustions(i)},
 				 {"holds", c.holds},

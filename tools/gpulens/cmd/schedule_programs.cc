@@ -169,7 +169,7 @@ std::string plan_text(const json &plan, bool gates)
 
 int schedule_programs(const Options &options, const ScheduleOptions &schedule)
 {
-	PolicyFile policy = parse_policy(read_file(schedule.file), schedule.file);
+	PolicyFile policy = parse_policy(read_json_file(schedule.file), schedule.file);
 	if (policy.policy == Policy::Interleaved)
 		throw Error(Error::Input,
 			    policy.name + ": the policy interleaved needs the module; --source rm has no runlists");
@@ -194,11 +194,11 @@ int schedule_programs(const Options &options, const ScheduleOptions &schedule)
 		warn_few_processors(backend.programs().size());
 		backend.poll_busily();
 	}
-	CoordinatorLock lock(folder);
+	CoordinatorLock lock(folder + "/schedule-coordinator", fmt::format("the programs of {} have", folder));
 	backend.hear_jobs();
 	for (const std::string &task : backend.unknown_tasks())
-		std::fprintf(stderr, "gpulens: task %s runs and is not in %s: it is left alone\n", task.c_str(),
-			     policy.name.c_str());
+		std::fprintf(stderr, "gpulens: task %s runs and is not in %s: it is left alone\n",
+			     replace_controls(task).c_str(), policy.name.c_str());
 
 	Coordinator coordinator(backend, policy.policy, policy.plain_tasks(), policy.quantum_ns);
 	ScheduleStatus status(folder);

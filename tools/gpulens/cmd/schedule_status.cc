@@ -74,7 +74,7 @@ std::vector<BudgetProgram> read_budgets()
 {
 	std::vector<BudgetProgram> found;
 
-	for (const auto &agent : find_agents(turns::runtime_folder())) {
+	for (const auto &agent : find_agents(turns::own_runtime_folder())) {
 		const AgentPage &page = agent->page();
 		std::string process;
 		if (!page.period_ns)
@@ -98,7 +98,7 @@ std::string budgets_text(const std::vector<BudgetProgram> &programs)
 	Table table({"Process", "<Name", "<State", "Budget", "Period", "Holds"});
 
 	for (const BudgetProgram &p : programs)
-		table.add({std::to_string(p.pid), p.process, p.state(), format_duration(p.budget_ns),
+		table.add({std::to_string(p.pid), replace_controls(p.process), p.state(), format_duration(p.budget_ns),
 			   format_duration(p.period_ns), std::to_string(p.holds)});
 	return table.empty() ? "" : table.str({});
 }
@@ -176,7 +176,10 @@ void ScheduleStatus::update(const Coordinator &coordinator, Policy policy, u64 n
 std::optional<json> read_schedule_status()
 {
 	try {
-		json status = json::parse(read_file(turns::runtime_folder() + "/schedule-status.json"));
+		std::string folder = turns::own_runtime_folder();
+		if (folder.empty())
+			return std::nullopt;
+		json status = json::parse(read_json_file(folder + "/schedule-status.json"));
 		u64 time = status.at("time_ns").get<u64>(), now = now_ns();
 		if (time > now || now - time > MAX_AGE_NS)
 			return std::nullopt;
@@ -223,6 +226,11 @@ void add_schedule(Metrics &metrics, const json &status)
 			   static_cast<double>(t.at("ran_ns").get<u64>()) / 1e9);
 	count("gpulens_schedule_jobs_total", "jobs", "Jobs of a task that ended.");
 	count("gpulens_schedule_missed_jobs_total", "missed", "Jobs that ended after their deadline.");
+	Family &late =
+		metrics.gauge("gpulens_schedule_late_seconds", "By how much the present job is after its deadline.");
+	for (const json &t : status.at("tasks"))
+		late.add({{"task", t.at("name").get<std::string>()}},
+			 static_cast<double>(t.at("late_now_ns").get<u64>()) / 1e9);
 	count("gpulens_schedule_holds_total", "holds", "Holds of a task.");
 	count("gpulens_schedule_refused_total", "refused", "Holds and releases that were refused or without effect.");
 	count("gpulens_schedule_forced_releases_total", "forced_releases",

@@ -90,7 +90,7 @@ std::string gpu_step_path(const std::string &state, unsigned gpu)
 }
 
 RecordedSteps::RecordedSteps(const std::vector<unsigned> &gpus, bool module)
-	: gpus_(gpus), of_programs_(std::make_unique<StepReader>(programs_step_path(turns::runtime_folder())))
+	: gpus_(gpus), of_programs_(std::make_unique<StepReader>(programs_step_path(turns::own_runtime_folder())))
 {
 	for (u32 i = 0; module && i < gpus.size(); i++)
 		of_gpus_.emplace_back(i, std::make_unique<StepReader>(gpu_step_path(ScheduleOptions().state, gpus[i])));

@@ -32,7 +32,7 @@ json read_entries(const std::string &path)
 
 	if (!std::filesystem::exists(path, err))
 		return json::array();
-	json document = parse_json(read_file(path), path);
+	json document = parse_json(read_json_file(path), path);
 	Item file(document, path);
 	if (file.integer("version", 0, 1000) != 1)
 		file.refuse("version is not 1");

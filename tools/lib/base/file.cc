@@ -4,6 +4,7 @@
 
 #include "lib/base/errors.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
@@ -18,8 +19,10 @@ namespace {
 // No image of one GPU is larger: all page tables of a GPU with 128 GB are smaller than this.
 constexpr size_t MAX_FILE_BYTES = size_t{1} << 30;
 
+constexpr size_t MAX_JSON_BYTES = size_t{16} << 20;
+
 // Reads to the end of the file. Returns false with errno on failure.
-bool read_to_end(int fd, std::string &text)
+bool read_to_end(int fd, std::string &text, size_t most)
 {
 	struct stat st;
 
@@ -27,8 +30,10 @@ bool read_to_end(int fd, std::string &text)
 		return false;
 	// Only a hint: pipes have no size.
 	size_t capacity = S_ISREG(st.st_mode) && st.st_size > 0 ? static_cast<size_t>(st.st_size) + 1 : 65536;
+
+	capacity = std::min(capacity, most + 1);
 	for (size_t size = 0;;) {
-		if (capacity > MAX_FILE_BYTES) {
+		if (size > most) {
 			errno = EFBIG;
 			return false;
 		}
@@ -42,8 +47,19 @@ bool read_to_end(int fd, std::string &text)
 			return true;
 		}
 		if (size == capacity)
-			capacity *= 2;
+			capacity = std::min(capacity * 2, most + 1);
 	}
+}
+
+int read_path(const std::string &path, std::string &bytes, size_t most)
+{
+	int fd = path == "-" ? dup(STDIN_FILENO) : open(path.c_str(), O_RDONLY | O_CLOEXEC);
+	// The module takes the snapshot at the first read(); further reads return the rest of it.
+	int err = fd >= 0 && read_to_end(fd, bytes, most) ? 0 : errno;
+
+	if (fd >= 0)
+		close(fd);
+	return err;
 }
 
 } // namespace
@@ -63,13 +79,7 @@ std::string explain_file(int err, const std::string &path, bool writing)
 
 int read_path(const std::string &path, std::string &bytes)
 {
-	int fd = path == "-" ? dup(STDIN_FILENO) : open(path.c_str(), O_RDONLY | O_CLOEXEC);
-	// The module takes the snapshot at the first read(); further reads return the rest of it.
-	int err = fd >= 0 && read_to_end(fd, bytes) ? 0 : errno;
-
-	if (fd >= 0)
-		close(fd);
-	return err;
+	return read_path(path, bytes, MAX_FILE_BYTES);
 }
 
 std::string name_of_file(const std::string &path)
@@ -82,6 +92,15 @@ std::string read_file(const std::string &path)
 	std::string bytes;
 
 	if (int err = read_path(path, bytes))
+		throw Error(Error::Source, explain_file(err, path));
+	return bytes;
+}
+
+std::string read_json_file(const std::string &path)
+{
+	std::string bytes;
+
+	if (int err = read_path(path, bytes, MAX_JSON_BYTES))
 		throw Error(Error::Source, explain_file(err, path));
 	return bytes;
 }

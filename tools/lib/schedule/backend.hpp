@@ -45,9 +45,6 @@ public:
 	virtual Answer hold(size_t task) = 0;
 	virtual Answer release(size_t task) = 0;
 	virtual Answer release_all() = 0;
-	virtual Answer evict(size_t task) = 0;             // off the engine, once
-	virtual Answer commit() = 0;                       // the GPU reads its lists again
-	virtual Answer gate(size_t task, bool closed) = 0; // the program's launches wait
 	// Returns the state of each task. Throws Error if the GPU cannot be read.
 	virtual std::vector<TaskState> account() = 0;
 	// Called before each decision. Returns false if holds were lost, because the process was stopped too long.

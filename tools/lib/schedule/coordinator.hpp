@@ -25,8 +25,8 @@ struct TaskCounts {
 
 class Coordinator {
 public:
-	// A task that was held for so long is released for a quantum, whatever the policy says; below MAX_HOLD_NS, at which the
-	// watchdog does it.
+	// A task that was held for so long is released for a quantum, whatever the policy says; below a second, at which the
+	// module does it.
 	static constexpr u64 LONGEST_HOLD_NS = 900000000;
 	// A chosen real-time task whose time slice is so many times as long as that of another loses 1 % to it at most, and waits
 	// for one slice of it when it begins: less than a hold and a release take through NVIDIA's driver. CUDA's is 2,048 us.
@@ -43,6 +43,12 @@ public:
 	bool held(size_t task) const { return states_[task].held; }
 	// Of the present job; NEVER: it has none.
 	u64 deadline(size_t task) const { return states_[task].deadline; }
+	// By how much the present job is late at the last look; 0: there is none, or it is not.
+	u64 late_ns(size_t task) const
+	{
+		const State &s = states_[task];
+		return s.ready && last_look_ > s.deadline ? last_look_ - s.deadline : 0;
+	}
 	u64 lost_leases() const { return lost_leases_; }
 	// When the last lease that was lost ended, and with it all holds.
 	u64 lost_at() const { return lost_at_; }

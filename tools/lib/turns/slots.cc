@@ -3,14 +3,19 @@
 #include "lib/turns/slots.hpp"
 
 #include "lib/base/errors.hpp"
+#include "lib/base/monotonic.hpp"
 
 #include <algorithm>
 #include <cctype>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <filesystem>
 #include <fmt/format.h>
 #include <optional>
+#include <random>
+#include <thread>
+#include <unistd.h>
 #include <utility>
 
 namespace tool::turns {
@@ -20,6 +25,8 @@ namespace {
 constexpr char LOCK_PREFIX[] = "slots-"; // of the files
 constexpr size_t MAX_NAME = 64;
 constexpr int MAX_TRIES = 200; // of a file that other processes replace meanwhile
+// How long processes that open a lock at once with another number of slots try, and the longest pause between two attempts.
+constexpr u64 OPENING_NS = 200000000, OPENING_STEP_US = 5000;
 
 Rules rules_of(const std::string &name, u32 k)
 {
@@ -57,7 +64,7 @@ std::vector<LockState> list_locks()
 	std::vector<LockState> locks;
 	std::error_code err;
 
-	for (const auto &entry : std::filesystem::directory_iterator(runtime_folder(), err)) {
+	for (const auto &entry : std::filesystem::directory_iterator(own_runtime_folder(), err)) {
 		std::string file = entry.path().filename();
 		if (!file.starts_with(LOCK_PREFIX))
 			continue;
@@ -95,7 +102,10 @@ std::unique_ptr<TurnFile> open_slots(const std::string &name, u32 k)
 {
 	check_lock_name(name);
 	check_slots(k);
-	for (int i = 0; i < MAX_TRIES; i++) {
+	std::minstd_rand random(static_cast<unsigned>(now_ns()) ^ static_cast<unsigned>(getpid()));
+	u64 end = now_ns() + OPENING_NS;
+
+	for (int i = 0; i < MAX_TRIES;) {
 		auto file = TurnFile::open(LOCK_PREFIX + name, rules_of(name, k));
 		settle(*file, 0);
 		u64 present = file->queue(0).wanted_slots;
@@ -104,8 +114,13 @@ std::unique_ptr<TurnFile> open_slots(const std::string &name, u32 k)
 		switch (file->run_alone([&] { set_slots(*file, 0, k); })) {
 		case TurnFile::Alone::Done: return file;
 		case TurnFile::Alone::Shared:
-			throw Error(Error::Taken, fmt::format("lock {} is open with {} slots", name, present));
-		case TurnFile::Alone::Replaced: break;
+			if (now_ns() > end)
+				throw Error(Error::Taken, fmt::format("lock {} is open with {} slots", name, present));
+			// Others may be opening it, too, each in the way of all others: let go of it.
+			file.reset();
+			std::this_thread::sleep_for(std::chrono::microseconds(random() % OPENING_STEP_US));
+			break;
+		case TurnFile::Alone::Replaced: i++; break;
 		}
 	}
 	throw Error(Error::Taken, fmt::format("lock {} is replaced again and again by other processes", name));

@@ -268,6 +268,15 @@ std::string make_runtime_folder()
 	return runtime_folder();
 }
 
+std::string own_runtime_folder()
+{
+	try {
+		return Descriptor(open_folder(runtime_folder(), false)).get() < 0 ? "" : runtime_folder();
+	} catch (const Error &) {
+		return "";
+	}
+}
+
 u64 forks()
 {
 	static const bool registered = !pthread_atfork(nullptr, nullptr, [] { fork_count++; });
@@ -278,7 +287,8 @@ u64 forks()
 
 TurnFile::TurnFile(std::string path, int fd, unsigned char *bytes, size_t size)
 	: path_(std::move(path)), fd_(fd), bytes_(bytes), size_(size), id_(++file_count), process_(u64(getpid())),
-	  forks_(forks()), begun_(std::make_unique<std::atomic<u64>[]>(header().queues))
+	  queues_(header().queues), tasks_(header().tasks), forks_(forks()),
+	  begun_(std::make_unique<std::atomic<u64>[]>(queues_))
 {
 	struct stat about {};
 
@@ -291,7 +301,7 @@ TurnFile::~TurnFile()
 	bool used = false;
 
 	if (forks_ == forks())
-		for (u64 i = 0; i < header().queues; i++)
+		for (u64 i = 0; i < queues_; i++)
 			for (u32 n = 0; n < MAX_ENTRIES; n++) {
 				const Entry &entry = queue(i).entries[n];
 				used = used || (begun_[i] >> n & 1 && entry.state != FREE && entry.process == process_);
@@ -362,12 +372,16 @@ std::unique_ptr<TurnFile> TurnFile::open_to_read(const std::string &name, const 
 
 Queue &TurnFile::queue(u64 index) const
 {
+	if (index >= queues_)
+		refuse_damage();
 	return reinterpret_cast<Queue *>(bytes_ + sizeof(Header))[index];
 }
 
 Task &TurnFile::task(u64 index) const
 {
-	return reinterpret_cast<Task *>(bytes_ + sizeof(Header) + header().queues * sizeof(Queue))[index];
+	if (index >= tasks_)
+		refuse_damage();
+	return reinterpret_cast<Task *>(bytes_ + sizeof(Header) + queues_ * sizeof(Queue))[index];
 }
 
 Word &TurnFile::word(u64 offset) const
@@ -388,6 +402,11 @@ void TurnFile::check_process() const
 		throw Error(Error::NotOwner, "it was opened before fork(); a child must open it again");
 }
 
+bool TurnFile::is_there() const
+{
+	return has_name(fd_, AT_FDCWD, path_);
+}
+
 TurnFile::Alone TurnFile::run_alone(const std::function<void()> &change) const
 {
 	bool alone = lock_file(fd_, LOCK_EX | LOCK_NB);
@@ -397,7 +416,7 @@ TurnFile::Alone TurnFile::run_alone(const std::function<void()> &change) const
 	// The kernel releases a lock before it changes its kind, and others may replace the file in between.
 	if (!lock_file(fd_, LOCK_SH))
 		throw Error(Error::Source, explain_file(errno, path_));
-	if (!has_name(fd_, AT_FDCWD, path_))
+	if (!is_there())
 		return Alone::Replaced;
 	return alone ? Alone::Done : Alone::Shared;
 }

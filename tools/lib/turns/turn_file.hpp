@@ -39,6 +39,8 @@ public:
 	~TurnFile();
 
 	const std::string &path() const { return path_; }
+	// Whether programs that open this name find this file.
+	bool is_there() const;
 	u64 id() const { return id_; } // unique in this process, and not 0
 	u64 process() const { return process_; }
 	// Whether both are the same file, opened twice.
@@ -48,7 +50,7 @@ public:
 	};
 	const Identity &identity() const { return identity_; }
 	Header &header() const { return *reinterpret_cast<Header *>(bytes_); }
-	// index: less than header().queues or tasks.
+	// Throws Error (Failed) for an index that is not below header().queues or tasks: other processes write to the file.
 	Queue &queue(u64 index) const;
 	Task &task(u64 index) const;
 	// Returns the word at an offset. Throws Error (Failed) if there is none.
@@ -73,6 +75,7 @@ private:
 	size_t size_;
 	Identity identity_{};
 	u64 id_, process_;
+	u64 queues_, tasks_;                        // as they were when the file was opened, and checked
 	u64 forks_;                                 // of this process when the file was opened
 	std::unique_ptr<std::atomic<u64>[]> begun_; // by queue: a bit for each entry
 };
@@ -82,6 +85,8 @@ private:
 std::string runtime_folder();
 // Returns it, and creates it if need be. Throws Error (Source), also where it is another user's.
 std::string make_runtime_folder();
+// Returns it where it is a folder of this user, that nobody else may write to; else an empty text.
+std::string own_runtime_folder();
 // Returns how often this process and its ancestors were forked since the first call in one of them.
 u64 forks();
 

@@ -54,11 +54,10 @@ int ModulePort::hold_channel(const std::string &text)
 	return holds_ < 0 || write(holds_, text.data(), text.size()) < 0 ? errno : 0;
 }
 
-void ModulePort::leave_holds()
+ModulePort::~ModulePort()
 {
 	if (holds_ >= 0)
 		close(holds_);
-	holds_ = -1;
 }
 
 u64 ModulePort::now()
@@ -67,13 +66,6 @@ u64 ModulePort::now()
 
 	clock_gettime(CLOCK_MONOTONIC, &t);
 	return static_cast<u64>(t.tv_sec) * 1000000000 + static_cast<u64>(t.tv_nsec);
-}
-
-std::string ChannelPort::id_text(u64 channel) const
-{
-	u32 runlist = static_cast<u32>(channel >> 32), id = static_cast<u32>(channel);
-
-	return per_runlist_ ? fmt::format("{}:{}", runlist, id) : std::to_string(id);
 }
 
 u64 find_tsg(const Gpu &gpu, const std::string &text, const std::string &where)
@@ -102,12 +94,36 @@ u64 find_tsg(const Gpu &gpu, const std::string &text, const std::string &where)
 
 /* -- verbs -- */
 
-ChannelBackend::ChannelBackend(GpuPort &gpu, HoldTable &table, bool per_runlist, u64 lease_ns,
-			       const std::vector<u64> &tsgs, std::function<void()> check)
-	: gpu_(gpu), port_(gpu, per_runlist), writer_(table, port_, lease_ns), check_(std::move(check))
+ChannelBackend::ChannelBackend(GpuPort &gpu, bool per_runlist, u64 lease_ns, const std::vector<u64> &tsgs)
+	: gpu_(gpu), per_runlist_(per_runlist), lease_ns_(lease_ns)
 {
 	for (u64 id : tsgs)
 		tasks_.push_back({.id = id});
+}
+
+std::string ChannelBackend::id_text(u64 id) const
+{
+	return per_runlist_ ? fmt::format("{}:{}", id >> 32, static_cast<u32>(id))
+			    : std::to_string(static_cast<u32>(id));
+}
+
+u64 ChannelBackend::lease_ms() const
+{
+	return std::clamp<u64>((lease_ns_ + 999999) / 1000000, 1, LENS_HOLD_MS_MAX);
+}
+
+bool ChannelBackend::extend_lease()
+{
+	u64 now = gpu_.now();
+	bool lost = lease_end_ && now > lease_end_;
+
+	if (!lost && std::any_of(tasks_.begin(), tasks_.end(), [](const TaskTsg &t) { return !t.held.empty(); }))
+		lost = gpu_.hold_channel(fmt::format("* {}", lease_ms())) != 0;
+	if (lost)
+		release_all();
+	// now is from before: a lease that this process slept through is not extended
+	lease_end_ = now + lease_ns_;
+	return !lost;
 }
 
 const Tsg *ChannelBackend::find(const Gpu &gpu, const TaskTsg &task) const
@@ -130,9 +146,20 @@ std::vector<TaskState> ChannelBackend::account()
 	for (size_t i = 0; i < tasks_.size(); i++) {
 		const Tsg *tsg = find(gpu, tasks_[i]);
 		TaskState &s = last_[i];
+		std::set<std::pair<u32, u64>> found;
+		tasks_[i].channels.clear();
 		if (!tsg)
 			continue;
-		tasks_[i].channels.clear();
+		for (const Channel &c : tsg->channels)
+			found.insert({c.id, c.inst});
+		// Drivers use ids again: this TSG is another program's.
+		if (!tasks_[i].known.empty() && !found.empty() &&
+		    std::none_of(found.begin(), found.end(),
+				 [&](const auto &c) { return tasks_[i].known.contains(c); })) {
+			tasks_[i].held.clear();
+			continue;
+		}
+		tasks_[i].known = found;
 		s.present = true;
 		s.held = !tsg->channels.empty();
 		for (const Channel &c : tsg->channels) {
@@ -158,9 +185,10 @@ Answer ChannelBackend::hold(size_t task)
 
 	if (t.channels.empty())
 		return {Outcome::Refused, "it has no channels"};
-	check_();
 	for (u64 channel : t.channels) {
-		int err = writer_.hold(channel);
+		int err = gpu_.now() > lease_end_
+				  ? ETIME
+				  : gpu_.hold_channel(fmt::format("{} {}", id_text(channel), lease_ms()));
 		if (err == EALREADY) // disabled by somebody else, who is to enable it
 			continue;
 		if (err)
@@ -170,7 +198,6 @@ Answer ChannelBackend::hold(size_t task)
 	}
 	// A disabled channel goes on until its TSG leaves the engine.
 	if (account()[task].running) {
-		check_();
 		if (Answer answer = evict(task); answer.outcome != Outcome::Done)
 			return undo_hold(task, answer.outcome, answer.reason);
 		account();
@@ -187,7 +214,8 @@ Answer ChannelBackend::release(size_t task)
 	int first = 0;
 
 	for (u64 channel : t.held) {
-		int err = writer_.release(channel);
+		int err = gpu_.write_file("enable_channel", id_text(channel));
+		// A channel that is not there any more is held by nobody.
 		if (err && err != ENOENT)
 			first = first ? first : err;
 	}
@@ -198,49 +226,27 @@ Answer ChannelBackend::release(size_t task)
 
 Answer ChannelBackend::release_all()
 {
-	int err = writer_.release_all();
+	Answer first;
 
-	for (TaskTsg &t : tasks_)
-		if (!err)
-			t.held.clear();
-	return answer_status(err == ENOENT ? 0 : err);
+	for (size_t i = 0; i < tasks_.size(); i++)
+		if (Answer answer = release(i); first.outcome == Outcome::Done)
+			first = answer;
+	return first;
 }
 
 Answer ChannelBackend::evict(size_t task)
 {
-	int err = gpu_.write_file("preempt_tsg", port_.id_text(tasks_[task].id));
+	int err = gpu_.write_file("preempt_tsg", id_text(tasks_[task].id));
 
 	// While a preempt of the driver is pending, nothing was written: once more.
 	if (err == EBUSY)
-		err = gpu_.write_file("preempt_tsg", port_.id_text(tasks_[task].id));
+		err = gpu_.write_file("preempt_tsg", id_text(tasks_[task].id));
 	return answer_status(err);
 }
 
 Answer ChannelBackend::set_slice(size_t task, u32 us)
 {
-	return answer_status(
-		gpu_.write_file("tsg_timeslice", fmt::format("{} {}", port_.id_text(tasks_[task].id), us)));
-}
-
-Answer ChannelBackend::commit()
-{
-	int first = 0;
-	std::vector<u64> done;
-
-	for (const TaskTsg &t : tasks_) {
-		u64 runlist = t.id >> 32;
-		if (std::find(done.begin(), done.end(), runlist) != done.end())
-			continue;
-		done.push_back(runlist);
-		int err = gpu_.write_file("resubmit_runlist", std::to_string(runlist));
-		first = first ? first : err;
-	}
-	return answer_status(first);
-}
-
-Answer ChannelBackend::gate(size_t, bool)
-{
-	return {Outcome::Refused, "only a program itself can stop its launches"};
+	return answer_status(gpu_.write_file("tsg_timeslice", fmt::format("{} {}", id_text(tasks_[task].id), us)));
 }
 
 } // namespace tool::schedule

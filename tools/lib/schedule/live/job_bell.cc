@@ -28,7 +28,7 @@ JobBell::JobBell(const std::string &folder)
 
 	if (fd < 0)
 		throw Error(Error::Source, fmt::format("{}: {}", path, std::strerror(errno)));
-	bool good = !fstat(fd, &about) && S_ISREG(about.st_mode) && !ftruncate(fd, sizeof(*word_));
+	bool good = !fstat(fd, &about) && S_ISREG(about.st_mode) && !posix_fallocate(fd, 0, sizeof(*word_));
 	void *at = good ? mmap(nullptr, sizeof(*word_), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) : MAP_FAILED;
 	close(fd);
 	if (at == MAP_FAILED)

@@ -22,8 +22,6 @@ namespace tool::schedule {
 
 namespace {
 
-constexpr u64 EVICT_US = 20000;
-
 bool is_accepted(const AgentAnswer &answer)
 {
 	// A process without TSGs has nothing to hold; one that it makes later is held by the agent.
@@ -247,21 +245,6 @@ Answer ProgramBackend::set_slice(size_t task, u32 us)
 	return ask(running(task), AgentVerb::SetSlice, us);
 }
 
-Answer ProgramBackend::evict(size_t task)
-{
-	return ask(running(task), AgentVerb::Preempt, EVICT_US);
-}
-
-Answer ProgramBackend::commit()
-{
-	return {Outcome::Refused, "NVIDIA's driver builds its runlists itself"};
-}
-
-Answer ProgramBackend::gate(size_t task, bool closed)
-{
-	return closed ? ask(running(task), AgentVerb::Gate) : release(task);
-}
-
 /* -- state -- */
 
 void ProgramBackend::account_work(size_t task, TaskState &state)
@@ -346,19 +329,20 @@ void ProgramBackend::sleep_until(u64 time)
 
 /* -- one coordinator -- */
 
-CoordinatorLock::CoordinatorLock(const std::string &folder)
+CoordinatorLock::CoordinatorLock(const std::string &path, const std::string &who)
 {
-	std::string path = folder + "/schedule-coordinator";
 	char text[16] = "";
+	std::error_code ignored;
 
+	std::filesystem::create_directories(std::filesystem::path(path).parent_path(), ignored);
 	fd_ = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
 	if (fd_ < 0)
 		throw Error(Error::Source, fmt::format("{}: {}", path, std::strerror(errno)));
 	if (flock(fd_, LOCK_EX | LOCK_NB)) {
 		ssize_t n = pread(fd_, text, sizeof(text) - 1, 0);
 		close(fd_);
-		throw Error(Error::Taken, fmt::format("the programs of {} have a coordinator already: process {}",
-						      folder, n > 0 ? text : "?"));
+		throw Error(Error::Taken,
+			    fmt::format("{} a coordinator already: process {} ({})", who, n > 0 ? text : "?", path));
 	}
 	std::string mine = std::to_string(getpid());
 	if (ftruncate(fd_, 0) || pwrite(fd_, mine.data(), mine.size(), 0) < 0) {

@@ -55,9 +55,6 @@ public:
 	Answer hold(size_t task) override;
 	Answer release(size_t task) override;
 	Answer release_all() override;
-	Answer evict(size_t task) override;
-	Answer commit() override;
-	Answer gate(size_t task, bool closed) override;
 	std::vector<TaskState> account() override;
 	bool extend_lease() override;
 	u64 lease_ns() const override { return lease_ns_; }
@@ -97,11 +94,11 @@ private:
 	u32 heard_ = 0; // the bell's count at the last look
 };
 
-// The lock that one coordinator of a folder's programs has at a time. It ends with the process.
+// The lock that one coordinator of a GPU, or of a folder's programs, has at a time. It ends with the process.
 class CoordinatorLock {
 public:
-	// Throws Error: Taken, which names the process that has it.
-	explicit CoordinatorLock(const std::string &folder);
+	// who: "GPU 0 has", for the error. Creates the file and its folder. Throws Error: Taken, which names the process that has it.
+	CoordinatorLock(const std::string &path, const std::string &who);
 	CoordinatorLock(const CoordinatorLock &) = delete;
 	CoordinatorLock &operator=(const CoordinatorLock &) = delete;
 	~CoordinatorLock();

@@ -104,10 +104,13 @@ void StepReader::take(std::vector<ScheduleRecord> &steps)
 	u64 written = ring_->written.load(std::memory_order_acquire), missing = 0;
 	size_t first = steps.size();
 
+	if (written < read_)
+		read_ = written;
 	for (u64 n = written > read_ + StepRing::STEPS ? written - StepRing::STEPS : read_; n < written; n++)
 		steps.push_back(ring_->steps[n % StepRing::STEPS]);
 	std::atomic_thread_fence(std::memory_order_acquire);
-	u64 now = ring_->written, overwritten = now >= StepRing::STEPS ? now - StepRing::STEPS + 1 : 0;
+	u64 now = std::max<u64>(ring_->written, written); // another process' memory: it may say anything
+	u64 overwritten = now >= StepRing::STEPS ? now - StepRing::STEPS + 1 : 0;
 	if (overwritten > read_) {
 		missing = std::min(overwritten, written) - read_;
 		size_t torn = steps.size() - first - (written - std::min(overwritten, written));
