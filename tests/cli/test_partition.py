@@ -145,6 +145,15 @@ def test_a_partition_without_tpcs_is_refused(program: str) -> None:
     assert "libsmctrl_set_next_mask: the mask is empty; " in done.stderr
 
 
+def test_a_mask_of_0_is_no_mask(program: str) -> None:
+    """The next coarser one applies, as in libsmctrl: the stream's, then the process', then none (66 TPCs). Seen
+    failing: 0 enabled all TPCs, but for those beyond 64 bits."""
+    done = run_on_h200(program, "zero")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.splitlines() == [
+        "ran on 4 5", "ran on 0 1 2 3", "ran on " + " ".join(map(str, range(132)))]
+
+
 def test_masks_of_streams_confine_their_launches(program: str) -> None:
     """A stream's mask overrides the global mask of TPCs 0 and 1; a next-launch mask overrides the stream's, and setting
     a stream's mask does not consume it. Another stream keeps the global mask."""

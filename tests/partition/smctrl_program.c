@@ -44,6 +44,23 @@ int main(int argc, char **argv)
 		print_sms("ran on", other, 1);
 		return 0;
 	}
+	if (!strcmp(what, "zero")) {
+		int (*make)(void **, unsigned int) = NULL;
+		void *masked;
+
+		libsmctrl_set_global_mask(~0x3ull);
+		*(void **)&make = dlsym(dlopen("libcuda.so.1", RTLD_NOW), "cuStreamCreate");
+		make(&masked, 0);
+		libsmctrl_set_stream_mask(masked, ~0x4ull);
+		libsmctrl_set_next_mask(~0x8ull);
+		libsmctrl_set_next_mask(0);
+		print_sms("ran on", masked, 1);
+		libsmctrl_set_stream_mask(masked, 0);
+		print_sms("ran on", masked, 1);
+		libsmctrl_set_global_mask(0);
+		run_kernel();
+		return 0;
+	}
 	if (!strcmp(what, "gpus")) {
 		int (*make)(void **, unsigned int), (*retain)(void **, int), (*enter)(void *), (*now)(void **);
 		void *cuda = dlopen("libcuda.so.1", RTLD_NOW), *contexts[2], *streams[2], *current;

@@ -6,6 +6,7 @@
 #include "partition/c_layout.hpp"
 #include "partition/launch.hpp"
 #include "partition/not_cancelled.hpp"
+#include "partition/publish_stream.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -97,8 +98,8 @@ template <typename Mask> int get_gpc_info(uint32_t *num_gpcs, Mask **tpcs_for_gp
 	return 0;
 }
 
-// Calls apply(launches, enabled TPCs) with the inverse of a mask of `bits` bits; TPCs beyond them are disabled. Ends
-// the program if that fails.
+// Calls apply(launches, enabled TPCs) with the inverse of a mask of `bits` bits; TPCs beyond them are disabled, except by 0,
+// which is no mask. Ends the program if that fails.
 template <typename F> void set_mask(const char *function, uint128_t disable, unsigned bits, F apply) noexcept
 {
 	gpulens::NotCancelled not_cancelled;
@@ -107,7 +108,7 @@ template <typename F> void set_mask(const char *function, uint128_t disable, uns
 		gpulens::Launches &launches = gpulens::Launches::instance();
 		unsigned tpcs = launches.verified_layout().map.tpcs;
 		gpulens::TpcMask enabled(tpcs);
-		for (unsigned tpc = 0; tpc < std::min(tpcs, bits); tpc++)
+		for (unsigned tpc = 0; tpc < (disable ? std::min(tpcs, bits) : tpcs); tpc++)
 			if (!(disable >> tpc & 1))
 				enabled.add(tpc);
 		apply(launches, enabled);
@@ -124,13 +125,23 @@ void set_global(const char *function, uint128_t disable, unsigned bits)
 
 void set_next(const char *function, uint128_t disable, unsigned bits)
 {
-	set_mask(function, disable, bits, [](gpulens::Launches &l, const gpulens::TpcMask &m) { l.set_next(m); });
+	set_mask(function, disable, bits, [disable](gpulens::Launches &l, const gpulens::TpcMask &m) {
+		if (disable)
+			l.set_next(m);
+		else
+			gpulens::hook::set_next(std::nullopt);
+	});
 }
 
 void set_stream(const char *function, void *stream, uint128_t disable, unsigned bits)
 {
-	set_mask(function, disable, bits,
-		 [stream](gpulens::Launches &l, const gpulens::TpcMask &m) { l.set_stream(stream, m); });
+	set_mask(function, disable, bits, [=](gpulens::Launches &l, const gpulens::TpcMask &m) {
+		const void *descriptor = l.set_stream(stream, m);
+		if (disable)
+			return;
+		gpulens::Launches::end_stream(descriptor);
+		gpulens::withdraw_partition(stream);
+	});
 }
 
 } // namespace
