@@ -267,8 +267,9 @@ def test_a_tsg_has_the_reported_process(proc: FakeProc, tmp_path: pathlib.Path) 
 
 def test_channels_of_a_process_are_disabled_and_enabled_again(proc: FakeProc, tmp_path: pathlib.Path) -> None:
     """--pid: the channels of the TSGs that the program reports, on both runlists; of the third TSG it is said that its
-    process is unknown. With --for they are as before. Seen failing: refused, as "the module cannot attribute channels
-    to processes"."""
+    process is unknown. With --for they are as before. Without --yes nothing is written, because the program alone says
+    whose they are. Seen failing: refused, as "the module cannot attribute channels to processes"; and another's
+    channels disabled."""
     program = Program(tmp_path, (6, GR0, [10, 11]), (7, COPY2, [18]))
     proc.add_control_files()
     unknown = f"gpulens: --pid {program.pid}: of 1 more TSG it is unknown whose it is; it is left alone\n"
@@ -278,7 +279,11 @@ def test_channels_of_a_process_are_disabled_and_enabled_again(proc: FakeProc, tm
         assert (done.returncode, done.stderr) == (0, unknown)
         assert done.stdout == "".join(f"would write {channel} to {path}\n" for channel in (10, 11, 18))
         assert proc.written("disable_channel") == ""
-        words = ("disable", "--pid", str(program.pid))
+        words = ("disable", "--pid", str(program.pid), "--yes")
+        done = run_joined(proc, *words[:-1], PIDS=str(program.pid))
+        assert done.returncode == 4 and proc.written("disable_channel") == ""
+        assert (f"gpulens: TSG 6 on GR0: only process {program.pid} sleep (user root) itself says that it is its own; "
+                "--yes if that is right\n") in done.stderr
         with subprocess.Popen([str(TOOL), "--proc", str(proc.folder), *words, "--for", "1s"], stdout=subprocess.DEVNULL,
                               env={**os.environ, **CLOCK.environment(**fake_rm(PIDS=str(program.pid)))},
                               text=True) as process:

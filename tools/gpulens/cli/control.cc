@@ -33,11 +33,14 @@ void add_several(CLI::App &parser, ControlOptions &options, bool can_undo, CLI::
 			->check(check)
 			->excludes(channel);
 
-	parser.add_option("--pid", options.pid,
-			  "all channels of the TSGs that this process reports, a program of gpulens run")
-		->type_name("PID")
-		->excludes(channel)
-		->excludes(tsg);
+	CLI::Option *pid =
+		parser.add_option("--pid", options.pid,
+				  "all channels of the TSGs that this process reports, a program of gpulens run")
+			->type_name("PID")
+			->excludes(channel)
+			->excludes(tsg);
+	parser.add_flag("--yes", options.yes, "with --pid: although the process alone says that they are its own")
+		->needs(pid);
 }
 
 void add_slice(CLI::App &parser, u32 &slice_us)

@@ -404,6 +404,23 @@ ListedTsgs find_tsgs_of(const Gpu &gpu, u32 pid)
 	return found;
 }
 
+// Returns whether more than the process' own word says whose each TSG is; else a message for each.
+bool confirm_owners(const Gpu &gpu, const ListedTsgs &targets)
+{
+	bool known = true;
+
+	for (const auto &[rl, tsg] : targets) {
+		if (!tsg->owner || tsg->owner->evidence != Evidence::Reported)
+			continue;
+		known = false;
+		report_error(fmt::format("TSG {} on {}: only process {} (user {}) itself says that it is its own; "
+					 "--yes if that is right",
+					 tsg->id, fmt::join(gpu.engine_names(rl->id), ", "), tsg->owner->text(),
+					 tsg->owner->user.empty() ? "unknown" : tsg->owner->user));
+	}
+	return known;
+}
+
 // Returns the TSGs that the command line names; empty, with a message, if there are none.
 ListedTsgs find_tsgs(const Gpu &gpu, const ControlOptions &control_options)
 {
@@ -469,13 +486,16 @@ int control_several(const Options &options, unsigned index, const std::string &f
 		enable = command == "enable";
 	Gpu gpu = control_options.pid ? machine_source(options.sources)->gpus({index}).at(0)
 				      : load_live(options.sources.proc, index);
-	for (const auto &[rl, tsg] : find_tsgs(gpu, control_options)) {
+	ListedTsgs targets = find_tsgs(gpu, control_options);
+	for (const auto &[rl, tsg] : targets) {
 		auto more = plan_writes(gpu, folder, control_options.mode + control.file, *rl, *tsg, enable);
 		if (more.empty())
 			return EXIT_REFUSED;
 		std::move(more.begin(), more.end(), std::back_inserter(writes));
 	}
 	if (writes.empty())
+		return EXIT_REFUSED;
+	if (!control_options.dry_run && !control_options.yes && !confirm_owners(gpu, targets))
 		return EXIT_REFUSED;
 	if (control_options.dry_run) {
 		std::string text;
