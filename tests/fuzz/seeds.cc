@@ -155,6 +155,10 @@ void write_file_seeds()
 "device": "0000:01:00.0", "tasks": [{"name": "camera", "partition": 0}, {"name": "radar", "partition": 1}],
 "partitions": [{"place": {"tpcs": [3, 5, 6], "gpcs": [0, 1], "mask": "0x068"}},
 {"place": {"tpcs": [0], "gpcs": [0], "mask": "0x001"}}]})");
+	write_seed(
+		"policy", "edf",
+		R"({"version": 1, "policy": "edf", "quantum_ms": 1, "tasks": [{"name": "a", "tsg": "0:3", "deadline_ms": 10},
+{"name": "b", "tsg": "4", "period_ms": 20, "budget_ms": 4, "server": "hard", "load": {"period_ms": 20, "length_ms": 3}}]})");
 	// Of a GPU of GFX9: a process with an SDMA queue of one row, a runlist, and slots.
 	write_seed("amd", "mqds",
 		   "\2Process 7 PASID 0x8001:\n  SDMA queue on device a\n"
