@@ -6,7 +6,10 @@
 
 #include <cstdio>
 #include <exception>
+#include <fcntl.h>
+#include <iostream>
 #include <string>
+#include <unistd.h>
 #include <vector>
 
 namespace {
@@ -34,7 +37,9 @@ int run_command(int argc, char **argv)
 	try {
 		app->parse(std::move(words));
 	} catch (const CLI::Success &e) {
-		return app->exit(e);
+		int status = app->exit(e);
+		std::cout.flush();
+		return std::cout && !std::fflush(stdout) ? status : tool::EXIT_PART;
 	} catch (const CLI::ParseError &e) {
 		std::fprintf(stderr, "gpulens: %s\n", tool::explain_usage(*app, e).c_str());
 		return tool::EXIT_USAGE;
@@ -46,6 +51,10 @@ int run_command(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+	// A file that is opened later would be taken for one of these.
+	for (int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+		if (fcntl(fd, F_GETFD) < 0)
+			open("/dev/null", fd ? O_WRONLY : O_RDONLY);
 	try {
 		return run_command(argc, argv);
 	} catch (const tool::Error &e) {

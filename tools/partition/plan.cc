@@ -42,7 +42,7 @@ void check_device(const tool::plan::PlanFile &plan, const Layout &layout)
 } // namespace
 
 CarriedPlan::CarriedPlan(const std::string &file, std::optional<Method> method)
-	: plan_(tool::plan::read_plan(tool::read_file(file), tool::name_of_file(file), method.has_value())),
+	: plan_(tool::plan::read_plan(tool::read_json_file(file), tool::name_of_file(file), method.has_value())),
 	  method_(method), works_(plan_.partitions.size()),
 	  opened_(std::make_unique<std::atomic<Work *>[]>(plan_.partitions.size()))
 {

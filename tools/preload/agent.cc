@@ -447,8 +447,14 @@ AgentPage *make_page(const char *folder)
 	int fd = open(page_path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0)
 		return nullptr;
-	AgentPage *made = ftruncate(fd, sizeof(AgentPage)) ? nullptr : map_page(MAP_SHARED, fd);
+	int err = posix_fallocate(fd, 0, sizeof(AgentPage)); // or a full folder ends the program by SIGBUS
+	AgentPage *made = err ? nullptr : map_page(MAP_SHARED, fd);
 	close(fd);
+	if (err) {
+		unlink(page_path);
+		page_path[0] = 0;
+		errno = err;
+	}
 	return made;
 }
 

@@ -73,7 +73,7 @@ Scenario load_scenario(const std::string &name, const Machine &machine)
 				    "lists the scenarios",
 				    name, suggestion_of(name, names)));
 	}
-	return parse_scenario(read_file(name), name_of_file(name));
+	return parse_scenario(read_json_file(name), name_of_file(name));
 }
 
 int probe_command(const Options &options, const ProbeOptions &probe_options)

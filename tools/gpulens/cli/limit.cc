@@ -71,7 +71,7 @@ std::optional<Limit> LimitOptions::limit() const
 		return Limit{.tpcs = "half:" + values_->half};
 	if (!*plan_)
 		return std::nullopt;
-	plan::PlannedTask found = plan::find_planned_task(read_file(values_->plan), values_->plan, values_->task);
+	plan::PlannedTask found = plan::find_planned_task(read_json_file(values_->plan), values_->plan, values_->task);
 	return Limit{.tpcs = fmt::format("{}", fmt::join(found.tpcs, ",")),
 		     .planned = PlannedPlace{.file = values_->plan, .device = found.device, .gpcs = found.gpcs}};
 }

@@ -20,8 +20,22 @@ namespace tool {
 
 namespace {
 
+// Says why not.
+bool is_preloadable(const RunOptions &run)
+{
+	try {
+		check_preloadable(run);
+		return true;
+	} catch (const Error &e) {
+		std::fprintf(stderr, "gpulens: %s\n", e.what());
+		return false;
+	}
+}
+
 int start_program(const Options &options, const std::optional<std::string> &limit, RunOptions &run)
 {
+	if ((limit || run.limits) && !is_preloadable(run))
+		return EXIT_REFUSED;
 	int status = limit ? limit_program(options, *limit, run) : EXIT_DONE;
 
 	if (status != EXIT_DONE)
@@ -113,15 +127,6 @@ void add_run(CLI::App &parser, CommandLine &line, const StartProgram &start)
 		if (tpcs && run->environment.contains(gpulens::environment::SCHEDULE_GATE))
 			throw Error(Error::Input, "a limit and --schedule gate do not go together: the driver has one "
 						  "callback before a launch");
-		if (tpcs || run->limits || !slot->lock.empty()) {
-			try {
-				check_preloadable(*run);
-			} catch (const Error &e) {
-				std::fprintf(stderr, "gpulens: %s\n", e.what());
-				line.status = EXIT_REFUSED;
-				return;
-			}
-		}
 		std::optional<SlotKeeper> keeper;
 		if (!slot->lock.empty()) {
 			slot->probed = schedule->probed;
@@ -130,6 +135,10 @@ void add_run(CLI::App &parser, CommandLine &line, const StartProgram &start)
 			    run->environment.contains(gpulens::environment::SCHEDULE_TASK))
 				throw Error(Error::Input,
 					    "--slot goes with a time slice only, not with --schedule budget= or task=");
+			if (!is_preloadable(*run)) { // before it waits
+				line.status = EXIT_REFUSED;
+				return;
+			}
 			keeper.emplace(line.options, *slot, *run);
 		}
 		line.status = start(line.options, tpcs, *run);

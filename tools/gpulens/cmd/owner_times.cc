@@ -32,6 +32,7 @@ void OwnerTimes::settle(const Gpu &snapshot)
 		auto before = known_.find(task), after = now.find(task);
 		bool same = before != known_.end() && after != now.end() &&
 			    before->second.owner.pid == after->second.owner.pid &&
+			    before->second.owner.user == after->second.owner.user &&
 			    share_channel(before->second.channels, after->second.channels);
 		count(engine, ns, same ? &after->second.owner : nullptr);
 	}
@@ -42,12 +43,17 @@ void OwnerTimes::settle(const Gpu &snapshot)
 // owner: null if unknown.
 void OwnerTimes::count(const std::string &engine, u64 ns, const Owner *owner)
 {
-	on_ns_[{engine, owner ? owner->pid : 0}] += ns;
+	ProcessKey key = owner ? ProcessKey{owner->pid, owner->name, owner->user} : ProcessKey{};
+
+	on_ns_[{engine, key}] += ns;
 	if (!owner)
 		return;
-	auto [known, is_new] = processes_.try_emplace(owner->pid);
+	auto [known, is_new] = processes_.try_emplace(key);
+	known->second.replaced = false;
 	if (!is_new)
 		return;
+	for (auto &[other, process] : processes_)
+		process.replaced |= other.pid == key.pid && other != key;
 	known->second.owner = *owner;
 	// The samples' record has no room for the whole container and the pod.
 	Owner now = make_owner(owner->pid, owner->evidence);
@@ -58,8 +64,7 @@ void OwnerTimes::count(const std::string &engine, u64 ns, const Owner *owner)
 void OwnerTimes::end_old(Clock::time_point now, bool (*exists)(u32 pid))
 {
 	for (auto at = processes_.begin(); at != processes_.end();) {
-		u32 pid = at->first;
-		if (exists(pid)) {
+		if (!at->second.replaced && exists(at->first.pid)) {
 			++at;
 			continue;
 		}
@@ -69,7 +74,7 @@ void OwnerTimes::end_old(Clock::time_point now, bool (*exists)(u32 pid))
 			++at;
 			continue;
 		}
-		std::erase_if(on_ns_, [pid](const auto &series) { return series.first.second == pid; });
+		std::erase_if(on_ns_, [&](const auto &series) { return series.first.second == at->first; });
 		at = processes_.erase(at);
 	}
 }
@@ -77,19 +82,19 @@ void OwnerTimes::end_old(Clock::time_point now, bool (*exists)(u32 pid))
 void OwnerTimes::add_to(Metrics &metrics, const std::string &gpu) const
 {
 	for (const auto &[key, ns] : on_ns_) {
-		const auto &[engine, pid] = key;
-		auto process = processes_.find(pid);
+		const auto &[engine, who] = key;
+		auto process = processes_.find(who);
 		Owner owner = process == processes_.end() ? Owner{} : process->second.owner;
 		metrics.counter("gpulens_process_engine_seconds_total", "Time of a process on an engine, from samples; "
 									"pid is empty if it is unknown whose it was.")
 			.add({{"gpu", gpu},
 			      {"engine", engine},
-			      {"pid", pid ? std::to_string(pid) : ""},
+			      {"pid", who.pid ? std::to_string(who.pid) : ""},
 			      {"process", process_label(owner.name)},
 			      {"user", process_label(owner.user)},
 			      {"container", owner.container},
 			      {"pod", owner.pod},
-			      {"evidence", pid ? name_of(owner.evidence) : "unknown"}},
+			      {"evidence", who.pid ? name_of(owner.evidence) : "unknown"}},
 			     static_cast<double>(ns) / 1e9);
 	}
 }

@@ -36,8 +36,15 @@ private:
 		Owner owner;
 		ChannelSet channels;
 	};
+	// Pids are used again: by another program or user it is another process. Pid 0: unknown.
+	struct ProcessKey {
+		u32 pid = 0;
+		std::string name{}, user{};
+		auto operator<=>(const ProcessKey &) const = default;
+	};
 	struct Process {
 		Owner owner;
+		bool replaced = false;                    // another process has its pid
 		std::optional<Clock::time_point> ended{}; // when it was first seen to be gone
 	};
 
@@ -45,8 +52,8 @@ private:
 
 	std::map<std::pair<TaskId, std::string>, u64> waiting_ns_; // by task and engine
 	std::map<TaskId, Known> known_;                            // of the last snapshot
-	std::map<u32, Process> processes_;                         // by pid
-	std::map<std::pair<std::string, u32>, u64> on_ns_;         // by engine and pid, 0: unknown
+	std::map<ProcessKey, Process> processes_;
+	std::map<std::pair<std::string, ProcessKey>, u64> on_ns_; // by engine and process
 };
 
 } // namespace tool

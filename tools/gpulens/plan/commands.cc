@@ -86,7 +86,7 @@ int plan_command(const Options &options, const PlanOptions &plan_options)
 	PlanOptions with_chip = plan_options;
 	if (gpu)
 		with_chip.chip = gpu->chip.id;
-	Plan plan = make_plan(read_file(plan_options.file), name, map, with_chip);
+	Plan plan = make_plan(read_json_file(plan_options.file), name, map, with_chip);
 	plan.gpu = gpu ? gpu->title() : "";
 	plan.device = gpu ? gpu->chip.device : "";
 	for (const std::string &note : notes_on_gpu(plan, gpu))
@@ -134,7 +134,7 @@ int evaluate_command(const Options &options, const PlanOptions &plan_options, co
 
 int status_command(const Options &options, const std::string &file)
 {
-	std::vector<TaskStatus> tasks = read_status(read_file(file), name_of_file(file));
+	std::vector<TaskStatus> tasks = read_status(read_json_file(file), name_of_file(file));
 
 	return print_text(options.json ? json_text(status_json(tasks))
 				       : status_text(tasks, style_of_output(options.colour)))

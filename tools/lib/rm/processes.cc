@@ -29,6 +29,8 @@ constexpr u32 MIN_SAMPLES = 8;      // with six, of two processes on an H100, a 
 constexpr size_t MAX_SAMPLES = 100; // 20 s
 constexpr u64 HISTORY_NS = 21000000000;
 constexpr off_t MAX_RUN_FILE = 1 << 20; // bytes
+// A process may name any of its memory as its environment (PR_SET_MM_MAP).
+constexpr std::streamsize MAX_ENVIRONMENT = 1 << 20;
 
 std::vector<u32> list_classes(Client &client, const Subdevice &gpu, u32 nv2080, const OnRefusal &on_refusal)
 {
@@ -61,12 +63,12 @@ std::map<u32, u32>::const_iterator most_frequent(const std::map<u32, u32> &by_pi
 std::string environment_variable(u32 pid, const std::string &name)
 {
 	std::ifstream file(fmt::format("/proc/{}/environ", pid));
-	std::string variable;
+	std::string text(MAX_ENVIRONMENT, '\0');
 
-	while (std::getline(file, variable, '\0'))
-		if (variable.compare(0, name.size() + 1, name + '=') == 0)
-			return variable.substr(name.size() + 1);
-	return "";
+	file.read(text.data() + 1, MAX_ENVIRONMENT - 1);
+	text.resize(static_cast<size_t>(file.gcount()) + 1);
+	size_t at = text.find('\0' + name + '=');
+	return at == text.npos ? "" : text.substr(at + name.size() + 2).c_str();
 }
 
 } // namespace

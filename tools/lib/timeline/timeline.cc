@@ -514,6 +514,7 @@ void TimelineBuilder::forget(u64 before_ns, size_t most)
 		before_ns = std::max(before_ns, timeline_.dropped[timeline_.dropped.size() - most].time_ns);
 	if (before_ns <= timeline_.start_ns)
 		return;
+	forget_owners(before_ns);
 	for (Track &t : timeline_.tracks) {
 		std::erase_if(t.intervals, [&](const Interval &i) { return i.end_ns <= before_ns; });
 		std::erase_if(t.sample_gaps, [&](const SampleGap &g) { return g.to_ns <= before_ns; });
@@ -533,10 +534,26 @@ void TimelineBuilder::forget(u64 before_ns, size_t most)
 	std::erase_if(steps_, [](const auto &step) { return !step.second; });
 }
 
+void TimelineBuilder::forget_owners(u64 before_ns)
+{
+	for (auto at = timeline_.owners.begin(); at != timeline_.owners.end();) {
+		std::erase_if(at->second, [&](const OwnerSpan &span) { return span.until_ns <= before_ns; });
+		at = at->second.empty() ? timeline_.owners.erase(at) : std::next(at);
+	}
+}
+
 std::vector<Track> TimelineBuilder::drain()
 {
 	std::vector<Track> tracks;
+	u64 first = ~u64{0};
 
+	// The caller asks for the owners of what is returned.
+	for (size_t i = 0; i < open_.size(); i++)
+		if (!timeline_.tracks[i].intervals.empty())
+			first = std::min(first, timeline_.tracks[i].intervals.front().start_ns);
+		else if (open_[i].any)
+			first = std::min(first, open_[i].interval.start_ns);
+	forget_owners(first);
 	for (size_t i = 0; i < open_.size(); i++) {
 		OpenInterval rest = open_[i];
 		close_interval(i, rest.last_ns);

@@ -235,6 +235,7 @@ private:
 	void take_process(u64 time_ns, std::string_view bytes);
 	void take_schedule(std::string_view bytes);
 	void count_tick(u64 time_ns);
+	void forget_owners(u64 before_ns); // whose time ended by then
 	template <typename T> void store_if_many(std::vector<T> &items, std::vector<StoreBlock> &blocks);
 
 	std::shared_ptr<TimelineStore> store_; // null: everything stays in memory

@@ -50,12 +50,14 @@ std::string TpcMask::disable_hex() const
 	return hex_of(bits_, true);
 }
 
+constexpr size_t MAX_DIGITS = 1024; // no GPU has so many TPCs
+
 std::optional<std::vector<u32>> parse_mask(const std::string &text)
 {
 	const std::string hex = "0123456789abcdef";
 	std::vector<u32> list;
 
-	if (text.size() < 3 || text[0] != '0' || (text[1] != 'x' && text[1] != 'X'))
+	if (text.size() < 3 || text.size() > MAX_DIGITS || text[0] != '0' || (text[1] != 'x' && text[1] != 'X'))
 		return std::nullopt;
 	for (size_t i = text.size(); i-- > 2;) {
 		size_t digit = hex.find(static_cast<char>(text[i] >= 'A' && text[i] <= 'F' ? text[i] + 32 : text[i]));
