@@ -203,6 +203,7 @@ def test_a_hold_that_the_driver_refuses(tmp_path: pathlib.Path) -> None:
     """Nobody gets the slot, the program goes on, and the command says it once. Seen failing with a slot that is given
     away all the same."""
     holder = SlotProgram(tmp_path, "--experimental", verbs="disable=refused").started()
+    CLOCK.run(0.11)  # until it is set up
     urgent = SlotProgram(tmp_path, "--experimental", "--priority", "0")
     message = f"gpulens: slot gpu cannot be taken back: the driver refused it (0x40) to process {holder.word(3)}\n"
     wait_for(lambda: message in holder.text())

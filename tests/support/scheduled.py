@@ -90,6 +90,7 @@ class Load(Program):
         self.process = subprocess.Popen([BIN / "fake-load", words[0], folder / "progress", *words[1:]], env=env)
         LOADS.append(self)
         self.map_page(pathlib.Path(env["GPULENS_SCHEDULE_FOLDER"]) / f"agent-{self.process.pid}")
+        CLOCK.run(0.11)  # nothing is held before
 
     def put(self, offset: int, value: int) -> None:
         """Writes a word of the page, of 32 bits."""

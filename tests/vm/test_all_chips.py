@@ -186,6 +186,9 @@ def test_what_no_source_publishes_is_not_supported(seen: Seen) -> None:
     listing = seen.guest.check(f"ls /proc/gpu{seen.index}").split()
     assert any(re.fullmatch(r"gpc\d+_tpc_mask", name) for name in listing) == ("gpc_mask" not in seen.chip.silent)
     assert any(name.startswith("lce_for_pce") for name in listing) == ("pce_map" not in seen.chip.silent)
+    if not seen.chip.runlists:  # GB202
+        assert seen.answers(["ctxsw_timeout"]) == {"ctxsw_timeout": "EOPNOTSUPP"}
+        listing.remove("ctxsw_timeout")
     answers = seen.answers(name for name in listing
                            if name not in (*seen.chip.silent, "samples") and not CONTROL_FILE.search(name))
     assert not {name: answer for name, answer in answers.items()

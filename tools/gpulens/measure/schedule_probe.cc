@@ -184,12 +184,13 @@ double measure_ratio(const Victim &v, const Victim &w)
 json result_json(const AgentAnswer &answer, bool effect)
 {
 	const char *result = !answer.answered     ? "no answer"
-			     : !answer.accepted() ? (answer.status == AgentPage::NOT_TRIED ? "not tried" : "refused")
+			     : !answer.tried()    ? "not tried"
+			     : !answer.accepted() ? "refused"
 			     : effect             ? "works"
 						  : "without effect";
 	json out = {{"result", result}};
 
-	if (answer.answered && answer.status != AgentPage::NOT_TRIED)
+	if (answer.answered && answer.tried())
 		out["status"] = fmt::format("{:#x}", answer.status);
 	out["took_us"] = answer.took_ns / 1000;
 	return out;

@@ -40,6 +40,7 @@ constexpr char AGENT_PAGE_PREFIX[] = "agent-"; // of the file's name, before the
 struct AgentPage {
 	static constexpr u64 MAGIC = 0x35304547414c5047; // "GPLAGE05"
 	static constexpr u32 NOT_TRIED = ~0U;            // a status: there was nothing to ask about
+	static constexpr u32 SETTING_UP = ~1U;           // likewise: the program made or changed a TSG just now
 	static constexpr u32 MAX_TASK = 64;              // bytes of a task's name, with the 0 that ends it
 
 	u64 magic;

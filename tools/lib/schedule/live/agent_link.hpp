@@ -19,6 +19,7 @@ struct AgentAnswer {
 	u64 took_ns = 0;                   // for all TSGs
 	u32 groups = 0, channels = 0;
 
+	bool tried() const { return status != AgentPage::NOT_TRIED && status != AgentPage::SETTING_UP; }
 	bool accepted() const { return answered && status == 0; }
 };
 

@@ -180,6 +180,8 @@ Answer ProgramBackend::ask(const std::vector<Program *> &programs, AgentVerb ver
 		first.driver_ns = std::max(first.driver_ns, answer.took_ns);
 		if (!answer.answered)
 			fail(Outcome::NoEffect, fmt::format("process {} does not answer", p->pid));
+		else if (answer.status == AgentPage::SETTING_UP)
+			fail(Outcome::NoEffect, fmt::format("process {} is not set up yet", p->pid));
 		else if (!is_accepted(answer))
 			fail(Outcome::Refused,
 			     fmt::format("the driver refused it ({:#x}) to process {}", answer.status, p->pid));
