@@ -71,12 +71,14 @@ class Clock:
             self.settle()
 
     def run_until(self, condition: "typing.Callable[[], object]", seconds: float = 10) -> None:
-        """Lets time pass until the condition is true, that much at most."""
+        """Lets time pass until the condition is true, that much at most. Where no process waits for a time, the kernel
+        is awaited."""
         end = self.now_ns() + round(seconds * 1e9)
         self.settle()
         while not condition():
             assert self.now_ns() < end, "it does not come true"
-            self.library.fake_clock_step(self.address, ctypes.c_uint64(end))
+            if not self.library.fake_clock_step(self.address, ctypes.c_uint64(end)):
+                self.await_outside(condition)
             self.settle()
 
     def wait(self, process: "subprocess.Popen[str]", seconds: float = 60) -> int:

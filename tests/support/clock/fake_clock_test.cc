@@ -80,13 +80,16 @@ public:
 		if (queued || turns != before) {
 			std::string status = status_.read();
 			size_t state = status.find("\nState:\t");
-			char letter = state == status.npos ? 'X' : status[state + 8];
-			if (!strchr(queued ? "ZX" : "STZX", letter))
+			// X: its parent cannot wait for the process yet.
+			ended_ = state == status.npos;
+			if (ended_ || !strchr(queued ? "Z" : "STZ", status[state + 8]))
 				return false;
 		}
 		turns_ = turns;
 		return turns == before;
 	}
+
+	bool has_ended() const { return ended_; }
 
 	template <typename Visit> void visit_children(Visit &&visit) const
 	{
@@ -107,11 +110,12 @@ private:
 
 	ProcFile schedstat_, wchan_, status_, children_;
 	unsigned long turns_ = 0; // when it slept
+	bool ended_ = false;
 };
 
 // The threads of a process, and the processes that they started.
 struct Process {
-	std::map<uint32_t, Thread> threads; // by tid
+	std::map<uint32_t, Thread> threads; // by tid, which a later thread may have again
 	std::vector<uint32_t> children;
 
 	void find_all(uint32_t pid)
@@ -121,6 +125,7 @@ struct Process {
 		std::set<uint32_t> there;
 
 		children.clear();
+		std::erase_if(threads, [](const auto &entry) { return entry.second.has_ended(); });
 		while (dirent *task = tasks ? readdir(tasks) : nullptr) {
 			if (task->d_name[0] == '.')
 				continue;
