@@ -103,7 +103,7 @@ static int image_record_counts(struct lens_gpu *gpu)
 static int image_record_cwd(struct lens_gpu *gpu)
 {
 	const struct lens_cwd_layout *cwd = &gpu->chip->cwd;
-	int err = 0;
+	int err = lens_cwd_check_context(gpu);
 	u32 i, v;
 
 	for (i = 0; !err && gpu->known && i < cwd->words; i++)

@@ -63,25 +63,6 @@ static int show_copy_topology(const struct lens_file *f, bool observe, struct le
 }
 
 /*
- * From Ada on, the registers of the table of TPCs are refused while no context is on the graphics
- * engine (docs/proc.md), and a refused read interrupts the driver: every user may cause it.
- */
-static int show_check_graphics(struct lens_gpu *gpu)
-{
-	const struct lens_topology *topo = &gpu->topo;
-	struct lens_engine_status status;
-	u32 i;
-
-	for (i = 0; i < topo->n_engines; i++) {
-		if (topo->engines[i].type == NV_PTOP_DEVICE_INFO_TYPE_ENUM_GRAPHICS &&
-		    !lens_engine_read(gpu, &topo->engines[i], &status) &&
-		    status.state == LENS_ENGINE_ON)
-			return 0;
-	}
-	return -ENODATA;
-}
-
-/*
  * The hardware's order is a driver's; without it, or while the GPU is asleep, the kept fuses. Where
  * no fuses are published, the counts, which are not kept.
  */
@@ -96,7 +77,7 @@ static int show_tpc_map(const struct lens_file *f, bool observe, struct lens_tex
 		return gpu->topo.gpcs_err;
 	err = lens_dev_begin_use(f->dev);
 	if (!err) {
-		err = counts ? 0 : show_check_graphics(gpu);
+		err = counts ? 0 : lens_cwd_check_context(gpu);
 		if (!err)
 			err = counts ? lens_gpc_read_counts(gpu, &places) :
 				       lens_cwd_read_places(gpu, &places);
@@ -115,7 +96,7 @@ static int show_cwd_word(const struct lens_file *f, u32 reg, struct lens_text *t
 
 	if (err)
 		return err;
-	err = show_check_graphics(&f->dev->gpu);
+	err = lens_cwd_check_context(&f->dev->gpu);
 	if (!err)
 		err = lens_cwd_read_word(&f->dev->gpu, reg, f->arg, &v);
 	err = lens_dev_end_use(f->dev, err);

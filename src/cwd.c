@@ -44,6 +44,25 @@ static bool cwd_agrees_with_fuses(const struct lens_topology *t,
 	return true;
 }
 
+int lens_cwd_check_context(struct lens_gpu *gpu)
+{
+	const struct lens_topology *topo = &gpu->topo;
+	struct lens_engine_status status;
+	u32 i;
+	int err;
+
+	for (i = 0; i < topo->n_engines; i++) {
+		if (topo->engines[i].type != NV_PTOP_DEVICE_INFO_TYPE_ENUM_GRAPHICS)
+			continue;
+		err = lens_engine_read(gpu, &topo->engines[i], &status);
+		if (err == -ENODEV)
+			return err;
+		if (!err && status.state == LENS_ENGINE_ON)
+			return 0;
+	}
+	return -ENODATA;
+}
+
 int lens_cwd_read_word(struct lens_gpu *gpu, u32 reg, u32 i, u32 *v)
 {
 	if (!reg || i >= gpu->chip->cwd.words)

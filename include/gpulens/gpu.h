@@ -275,6 +275,17 @@ int lens_gpc_read_counts(struct lens_gpu *gpu, struct lens_tpc_places *places);
 /* -- cwd.c: the hardware's own order of TPCs -- */
 
 /**
+ * lens_cwd_check_context() - find out whether the table of TPCs may be read
+ * @gpu:	GPU with its topology
+ *
+ * From Ada on, its registers are refused while no context is on the graphics engine (docs/proc.md),
+ * and a refused read interrupts the driver.
+ *
+ * Return: 0; -ENODATA, no context is on a graphics engine, or it is being switched; -ENODEV.
+ */
+int lens_cwd_check_context(struct lens_gpu *gpu);
+
+/**
  * lens_cwd_read_word() - read a word of CWD_GPC_TPC_ID or CWD_SM_ID
  * @gpu:	GPU, identified
  * @reg:	gpc_tpc_id or sm_id of struct lens_cwd_layout
@@ -288,11 +299,11 @@ int lens_cwd_read_word(struct lens_gpu *gpu, u32 reg, u32 i, u32 *v);
 
 /**
  * lens_cwd_read_places() - read the hardware's own order of TPCs
- * @gpu:	GPU with its topology
+ * @gpu:	GPU with its topology, after lens_cwd_check_context()
  * @places:	filled; tpcs is 0 after an error
  *
- * Return: 0; -ENODATA, the table is not one of this GPU's TPCs, as up to Ampere while no context
- * is active; gpcs_err of the topology; errors of lens_cwd_read_word().
+ * Return: 0; -ENODATA, the table is not one of this GPU's TPCs; gpcs_err of the topology; errors
+ * of lens_cwd_read_word().
  */
 int lens_cwd_read_places(struct lens_gpu *gpu, struct lens_tpc_places *places);
 

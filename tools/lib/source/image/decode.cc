@@ -186,7 +186,7 @@ lens_tpc_places Decoder::tpc_places()
 	if (has_counts())
 		return counted_places(ignored);
 	replay_.take_missing();
-	bool read = has_topology() && !lens_cwd_read_places(gpu_.get(), &places);
+	bool read = has_topology() && !lens_cwd_check_context(gpu_.get()) && !lens_cwd_read_places(gpu_.get(), &places);
 	if (!replay_.take_missing().empty() || !read)
 		return {};
 	return places;
