@@ -197,8 +197,10 @@ int lens_engine_read_timeout(struct lens_gpu *gpu, const struct lens_engine *e, 
 {
 	u32 off;
 
-	if (!lens_gpu_has_host(gpu) || gpu->topo.host_err)
-		return gpu->topo.host_err ? gpu->topo.host_err : -EOPNOTSUPP;
+	if (gpu->topo.host_err)
+		return gpu->topo.host_err;
+	if (!lens_gpu_has_host(gpu))
+		return -EOPNOTSUPP;
 	off = gpu->chip->host->get_timeout_reg(e);
 	return off ? lens_rd32(gpu, off, v) : -EOPNOTSUPP;
 }

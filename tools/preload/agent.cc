@@ -374,7 +374,8 @@ bool start_thread(void *(*run)(void *), const char *name)
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_BLOCK, &all, &before);
-	bool started = !pthread_create(&thread, nullptr, run, nullptr);
+	errno = pthread_create(&thread, nullptr, run, nullptr);
+	bool started = !errno;
 	if (started) {
 		pthread_setname_np(thread, name);
 		pthread_detach(thread);

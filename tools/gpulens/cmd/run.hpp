@@ -22,12 +22,11 @@ struct RunOptions {
 	std::string file;                               // for TSGs; empty: a table on standard error at the end
 	std::map<std::string, std::string> environment; // variables to add
 	std::vector<std::string> preload;               // names of further libraries
-	unsigned limits =
-		0; // LIMIT_IN_SPACE, LIMIT_IN_TIME: kill the program if it uses the GPU without these (guard.hpp)
-	bool quiet = false;                    // do not print what a limit does not separate
-	bool pitfalls = false;                 // record calls of CUDA's driver (pitfalls.hpp)
-	std::string pitfalls_json{};           // file; empty: none
-	std::optional<PlannedPlace> planned{}; // of a limit from a plan
+	unsigned limits = 0;                            // LIMIT_IN_...: kill the program if it runs without (guard.hpp)
+	bool quiet = false;                             // do not print what a limit does not separate
+	bool pitfalls = false;                          // record calls of CUDA's driver (pitfalls.hpp)
+	std::string pitfalls_json{};                    // file; empty: none
+	std::optional<PlannedPlace> planned{};          // of a limit from a plan
 };
 
 // Throws Error (Source) where libraries cannot be preloaded into the program or its script interpreter: it is linked statically,

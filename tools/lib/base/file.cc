@@ -62,6 +62,15 @@ int read_path(const std::string &path, std::string &bytes, size_t most)
 	return err;
 }
 
+std::string read_bounded(const std::string &path, size_t most)
+{
+	std::string bytes;
+
+	if (int err = read_path(path, bytes, most))
+		throw Error(Error::Source, explain_file(err, path));
+	return bytes;
+}
+
 } // namespace
 
 std::string explain_file(int err, const std::string &path, bool writing)
@@ -89,20 +98,12 @@ std::string name_of_file(const std::string &path)
 
 std::string read_file(const std::string &path)
 {
-	std::string bytes;
-
-	if (int err = read_path(path, bytes))
-		throw Error(Error::Source, explain_file(err, path));
-	return bytes;
+	return read_bounded(path, MAX_FILE_BYTES);
 }
 
 std::string read_json_file(const std::string &path)
 {
-	std::string bytes;
-
-	if (int err = read_path(path, bytes, MAX_JSON_BYTES))
-		throw Error(Error::Source, explain_file(err, path));
-	return bytes;
+	return read_bounded(path, MAX_JSON_BYTES);
 }
 
 } // namespace tool

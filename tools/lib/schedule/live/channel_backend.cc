@@ -3,12 +3,12 @@
 #include "lib/schedule/live/channel_backend.hpp"
 
 #include "lib/base/errors.hpp"
+#include "lib/base/monotonic.hpp"
 #include "lib/source/module/proc.hpp"
 #include "parse.h"
 
 #include <algorithm>
 #include <cstring>
-#include <ctime>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
@@ -62,10 +62,7 @@ ModulePort::~ModulePort()
 
 u64 ModulePort::now()
 {
-	timespec t{};
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return static_cast<u64>(t.tv_sec) * 1000000000 + static_cast<u64>(t.tv_nsec);
+	return now_ns();
 }
 
 u64 find_tsg(const Gpu &gpu, const std::string &text, const std::string &where)
