@@ -44,6 +44,7 @@ def test_misses_are_judged(tmp_path: pathlib.Path) -> None:
     assert len(lines) == 7 and all(line["u"] == 0.85 for line in lines)
     for line in lines:
         assert line["slices_us"] == ([2048, 2048, 2048] if line in cuda else [500000, 2048, 250])
+        assert "tasks" in line["summary"], line["summary"]
         assert {task["name"] for task in line["summary"]["tasks"]} == {"a", "b", "c"}
     for line in cuda:
         assert line["verdict"] == "not reached" and line["misses"] > 10

@@ -11,6 +11,7 @@ import tempfile
 from typing import Any
 
 import jsonschema
+from support.fakeclock import CLOCK, run_by_clock
 from support.fakerm import fake_rm
 from support.program import ROOT, TOOL, build_program
 
@@ -34,9 +35,8 @@ def fake_environment(**more: str) -> dict[str, str]:
 
 
 def run_gpulens(*words: str, **env: str) -> "subprocess.CompletedProcess[str]":
-    """Runs the tool; output and errors as text."""
-    return subprocess.run([str(TOOL), *words], capture_output=True, text=True, check=False, timeout=300,
-                          env=fake_environment(**env))
+    """Runs the tool by the tests' clock; output and errors as text."""
+    return run_by_clock([TOOL, *words], CLOCK.environment(**fake_environment(**env)))
 
 
 def check_schema(what: str, document: Any) -> Any:
