@@ -7,6 +7,7 @@ import sys
 
 from support.fakeclock import CLOCK, run_by_clock
 
+# Its time is that clock's, too.
 ORPHAN = """
 import os, time
 end, begin = os.pipe()
