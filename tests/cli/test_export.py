@@ -16,7 +16,7 @@ from support.exporter import (CACHED, EXPORT, MS, fake_proc, find_complaints, ge
                               scrape_page)
 from support.fakeproc import IDLE, ON
 from support.fakeclock import CLOCK
-from support.program import LIBRARIES, PROFILES, ROOT, TOOL, gpulens, image
+from support.program import PROFILES, PROGRAMS, TOOL, gpulens, image
 
 
 @pytest.mark.parametrize("profile", PROFILES)
@@ -163,29 +163,23 @@ def test_missing_samples_are_reported(proc: pathlib.Path) -> None:
     assert series['gpulens_sampler_up{gpu="0"}'] == 0 and series['gpulens_up{gpu="0"}'] == 1
 
 
-def sampled_beside(proc: pathlib.Path, *flags: str) -> "subprocess.CompletedProcess[str]":
-    """Runs tests/tools/clock_program.cc on that folder, linked with the tool's objects except for the sources in
-    flags."""
-    program = proc / "clock_program"
-    subprocess.run(["clang++", "-std=c++20", "-g", "-O1", "-Wall", "-Wextra", "-Werror", "-Itools",
-                    "-Iinclude", "tests/tools/clock_program.cc", *flags, *LIBRARIES, "-o", str(program),
-                    "-lprotobuf-lite", "-lfmt", "-lcap", "-lmicrohttpd", "-lpthread"], check=True, cwd=ROOT)
-    return subprocess.run([str(program), str(proc)], capture_output=True, text=True, timeout=600, check=False,
+def run_sampler(name: str, proc: pathlib.Path) -> "subprocess.CompletedProcess[str]":
+    """Runs a program of tests/tools/clock_program.cc on that folder."""
+    return subprocess.run([PROGRAMS / name, str(proc)], capture_output=True, text=True, timeout=600, check=False,
                           env={**os.environ, "TSAN_OPTIONS": "halt_on_error=1"})
 
 
 def test_the_sampler_beside_its_readers(proc: pathlib.Path) -> None:
     """Three threads read while 200 slots of 1 ms arrive; each slot is counted once. The shared code is built with
     ThreadSanitizer. Seen failing without the lock in up()."""
-    shared = ("gpulens/cmd/engine_clock", "gpulens/cmd/engine_times", "gpulens/out/metrics", "lib/timeline/timeline")
-    done = sampled_beside(proc, "-fsanitize=thread", *(f"tools/{name}.cc" for name in shared))
+    done = run_sampler("clock-threads", proc)
     assert (done.returncode, done.stdout, done.stderr) == (0, "done 204\n", "")
 
 
 def test_the_sampler_without_memory(proc: pathlib.Path) -> None:
     """If the sampler's thread runs out of memory, it reports an error and continues when there is memory again. Seen
     failing when only Error was caught: the program ended."""
-    done = sampled_beside(proc, "-DMEMORY")
+    done = run_sampler("clock-memory", proc)
     assert (done.returncode, done.stdout, done.stderr) == (
         0, "done\n", "gpulens: engines cannot be sampled: std::bad_alloc\n")
 

@@ -14,7 +14,7 @@ import typing
 import pytest
 from support.fakeproc import ORDINARY, FakeProc
 from support.fakerm import FACTS, RECORDING
-from support.program import ROOT, build_program, image, image_without_tpc_table
+from support.program import PROGRAMS, ROOT, build_program, image, image_without_tpc_table
 
 LIBRARY = ROOT / "build/bin/libgpulens-partition.so"
 OTHER_NUMBERS = ("TPCs of this layout are numbered GPC by GPC, and masks number them in the order of %smid; take the "
@@ -320,22 +320,10 @@ int main(void) { unsigned n = 0; int err = libsmctrl_get_tpc_info(&n, 0); printf
     assert run_program(str(program), GPULENS_SOURCE=str(image("gp106"))).stdout == "0 9\n"
 
 
-def build_race_program(folder: pathlib.Path, *flags: str) -> str:
-    """Builds tests/partition/race_program.cc with the code under test."""
-    program = folder / "race_program"
-    sources = [*(f"tools/lib/launch/{name}.cc" for name in ("launch_hook", "publish")),
-               *(f"tests/support/cuda/fake_{name}.cc" for name in ("calls", "cuda", "work")),
-               "tests/partition/race_program.cc"]
-    subprocess.run(["clang++", "-std=c++20", "-g", "-O1", "-rdynamic", *flags, "-Itools", "-Iinclude",
-                    *sources, "-o", str(program), "-ldl", "-lpthread"], check=True, cwd=ROOT)
-    return str(program)
-
-
-def test_threads_do_not_disturb_each_other(tmp_path: pathlib.Path) -> None:
+def test_threads_do_not_disturb_each_other() -> None:
     """Launches in four threads while masks change, pages are written and children are forked, with ThreadSanitizer.
     Seen failing: a child waited for ever for a lock that a thread of its parent held."""
-    program = build_race_program(tmp_path, "-fsanitize=thread")
-    done = run_program(program, TSAN_OPTIONS="halt_on_error=1 report_thread_leaks=0")
+    done = run_program(str(PROGRAMS / "launch-threads"), TSAN_OPTIONS="halt_on_error=1 report_thread_leaks=0")
     assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr
 
 
@@ -371,12 +359,11 @@ def test_a_masked_launch_calls_little(tmp_path: pathlib.Path) -> None:
     malloc(), and with getenv()."""
     if not shutil.which("valgrind"):
         pytest.skip("no valgrind")
-    program = build_race_program(tmp_path, "-O2", "-gdwarf-4")
     counts, calls = [], []
     for launches in ("100", "300"):
         done = run_program("valgrind", "--tool=callgrind", f"--callgrind-out-file={tmp_path}/out",
                            "--compress-strings=no", "--collect-atstart=no", "--toggle-collect=*before_upload*",
-                           program, "count", launches)
+                           str(PROGRAMS / "launch-calls"), "count", launches)
         counts.append(int(re.findall(r"Collected : (\d+)", done.stderr)[0]))
         calls.append(count_calls(tmp_path / "out"))
     calls[1].subtract(calls[0])

@@ -15,9 +15,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 TOOL = ROOT / "build/bin/gpulens"
 DOCS = ROOT / "build/cmake/docs"
 RECORD = ROOT / "build/bin/record-image"
-# For small programs that link the tool's own objects.
-LIBRARIES = [str(ROOT / "build/cmake" / f"{name}.a")
-             for name in ("tools/gpulens/libgpulenstool", "tools/lib/libgpulenslib", "libgpulenscore")]
+PROGRAMS = ROOT / "build/bin/tests"  # what tests/support/CMakeLists.txt makes for tests
 # A program after these words ends when this process does, also if it is killed.
 ENDS_WITH_PARENT = ("setpriv", "--pdeathsig", "KILL")
 PROFILES = sorted(chip.name for chip in CHIPS)

@@ -69,9 +69,9 @@ double tsg_3_ms(const tool::EngineClock &clock)
 	return at == text.npos ? 0 : 1000 * std::atof(text.c_str() + at + sizeof(NAME) - 1);
 }
 
-template <typename F> bool within_5_s(F f)
+template <typename F> bool within_a_minute(F f)
 {
-	for (int i = 0; i < 500 && !f(); i++)
+	for (int i = 0; i < 6000 && !f(); i++)
 		std::this_thread::sleep_for(milliseconds(10));
 	return f();
 }
@@ -82,9 +82,9 @@ int run_out_of_memory(const std::string &samples, const tool::EngineClock &clock
 {
 	no_memory = true;
 	std::ofstream(samples, std::ios::app) << sample_of(9000000, GPULENS_SAMPLE_ON, 3);
-	bool failed = within_5_s([&] { return !clock.up(); });
+	bool failed = within_a_minute([&] { return !clock.up(); });
 	no_memory = false;
-	bool again = within_5_s([&] { return clock.up(); });
+	bool again = within_a_minute([&] { return clock.up(); });
 	std::printf("%s\n", failed && again ? "done" : failed ? "did not begin again" : "did not fail");
 	return 0;
 }
@@ -107,7 +107,7 @@ int take_turns(const std::string &samples, const tool::EngineClock &clock)
 		std::this_thread::sleep_for(milliseconds(1));
 	}
 	to << sample_of((9 + TURNS) * 1000000ULL, GPULENS_SAMPLE_IDLE, 0xffff) << std::flush;
-	bool all = within_5_s([&] { return tsg_3_ms(clock) == 4 + TURNS; });
+	bool all = within_a_minute([&] { return tsg_3_ms(clock) == 4 + TURNS; });
 	over = true;
 	for (std::thread &reader : readers)
 		reader.join();
@@ -128,7 +128,7 @@ int main(int argc, char **argv)
 	std::string samples = std::string(argv[1]) + "/gpu0/samples";
 	tool::EngineClock clock(std::make_shared<tool::ModuleSource>(argv[1]), 0, {.period_us = 1000});
 
-	if (!within_5_s([&] { return clock.up() && tsg_3_ms(clock) == 4; }))
+	if (!within_a_minute([&] { return clock.up() && tsg_3_ms(clock) == 4; }))
 		return 3;
 #ifdef MEMORY
 	return run_out_of_memory(samples, clock);
