@@ -3,6 +3,7 @@
 // second whatever the agent does.
 #include "preload/agent.hpp"
 
+#include "lib/launch/mapped_file.hpp"
 #include "lib/launch/busy_wait.hpp"
 #include "lib/launch/agent_page.hpp"
 #include "lib/launch/environment.hpp"
@@ -19,10 +20,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
-#include <fcntl.h>
 #include <linux/futex.h>
 #include <pthread.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 #include <utility>
@@ -384,13 +383,6 @@ bool start_thread(void *(*run)(void *), const char *name)
 	return started;
 }
 
-AgentPage *map_page(int flags, int fd)
-{
-	void *at = mmap(nullptr, sizeof(AgentPage), PROT_READ | PROT_WRITE, flags, fd, 0);
-
-	return at == MAP_FAILED ? nullptr : static_cast<AgentPage *>(at);
-}
-
 char page_path[PATH_MAX]; // empty: in no folder
 
 // Makes the page in the folder, or one of this process' own.
@@ -399,24 +391,16 @@ AgentPage *make_page(const char *folder)
 	constexpr int SIZE = sizeof(page_path);
 
 	if (!folder)
-		return map_page(MAP_SHARED | MAP_ANONYMOUS, -1);
+		return new (std::nothrow) AgentPage();
 	if (snprintf(page_path, SIZE, "%s/%s%d", folder, gpulens::AGENT_PAGE_PREFIX, getpid()) >= SIZE) {
 		page_path[0] = 0;
 		errno = ENAMETOOLONG;
 		return nullptr;
 	}
-	unlink(page_path); // of an earlier process with this number, or of this one before exec()
-	int fd = open(page_path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-	if (fd < 0)
-		return nullptr;
-	int err = posix_fallocate(fd, 0, sizeof(AgentPage)); // or a full folder ends the program by SIGBUS
-	AgentPage *made = err ? nullptr : map_page(MAP_SHARED, fd);
-	close(fd);
-	if (err) {
-		unlink(page_path);
+	// instead of that of an earlier process with this number, or of this one before exec()
+	AgentPage *made = gpulens::map_file<AgentPage>(page_path, O_CREAT | O_EXCL | O_TRUNC).release();
+	if (!made)
 		page_path[0] = 0;
-		errno = err;
-	}
 	return made;
 }
 

@@ -3,6 +3,7 @@
 // looks for its call site.
 #include "preload/call_recorder.hpp"
 
+#include "lib/launch/mapped_file.hpp"
 #include "lib/launch/environment.hpp"
 #include "preload/clock.hpp"
 
@@ -11,11 +12,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <fcntl.h>
 #include <link.h>
 #include <mutex>
 #include <pthread.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -78,21 +77,14 @@ thread_local ThreadState state;
 CallLog *map_log(const char *folder)
 {
 	char path[4096];
-	int fd = -1;
+	gpulens::Mapped<CallLog> log;
 
-	for (int i = 0; i < MAX_FILES && fd < 0; i++) {
+	errno = EEXIST;
+	for (int i = 0; i < MAX_FILES && !log && errno == EEXIST; i++) {
 		snprintf(path, sizeof(path), "%s/calls-%d-%d", folder, getpid(), i);
-		fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-		if (fd < 0 && errno != EEXIST)
-			return nullptr;
+		log = gpulens::map_file<CallLog>(path, O_CREAT | O_EXCL);
 	}
-	void *mapped = MAP_FAILED;
-	// With all its room: a page that a full file system cannot give would end the program by SIGBUS.
-	if (fd >= 0 && !posix_fallocate(fd, 0, sizeof(CallLog)))
-		mapped = mmap(nullptr, sizeof(CallLog), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (fd >= 0)
-		close(fd);
-	return mapped == MAP_FAILED ? nullptr : static_cast<CallLog *>(mapped);
+	return log.release();
 }
 
 // Adds a file that the loader reports, once.

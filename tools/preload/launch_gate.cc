@@ -2,6 +2,7 @@
 // libgpulens-gate.so, which gpulens run --schedule task=NAME,gate preloads. Before main() it registers a callback with
 // libcuda.so.1 in which each launch waits while the agent has closed the gate (AgentVerb::Gate). A launch goes on without the
 // agent when the lease or the longest hold is over. What the GPU runs already is not stopped.
+#include "lib/launch/mapped_file.hpp"
 #include "lib/launch/agent_page.hpp"
 #include "lib/launch/environment.hpp"
 #include "lib/launch/launch_hook.hpp"
@@ -13,11 +14,8 @@
 #include <cstdlib>
 #include <ctime>
 #include <dlfcn.h>
-#include <fcntl.h>
 #include <linux/futex.h>
 #include <pthread.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -32,24 +30,15 @@ constexpr int MAX_TRIES = 16; // to find the page, which the agent makes with th
 std::atomic<AgentPage *> page;
 std::atomic<int> tries;
 
-// By system call: open() may be another preloaded library's.
 AgentPage *map_page()
 {
 	char path[PATH_MAX];
 	const char *folder = getenv(SCHEDULE_FOLDER);
-	struct stat about {};
 
 	if (!folder || snprintf(path, sizeof(path), "%s/%s%d", folder, gpulens::AGENT_PAGE_PREFIX, getpid()) >=
 			       static_cast<int>(sizeof(path)))
 		return nullptr;
-	int fd = static_cast<int>(syscall(SYS_openat, AT_FDCWD, path, O_RDWR | O_CLOEXEC | O_NOFOLLOW));
-	if (fd < 0)
-		return nullptr;
-	void *at = fstat(fd, &about) || about.st_size != sizeof(AgentPage)
-			   ? MAP_FAILED
-			   : mmap(nullptr, sizeof(AgentPage), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	syscall(SYS_close, fd);
-	return at == MAP_FAILED ? nullptr : static_cast<AgentPage *>(at);
+	return gpulens::map_file<AgentPage>(path).release();
 }
 
 AgentPage *own_page()

@@ -9,6 +9,7 @@
 #include "lib/base/errors.hpp"
 #include "lib/base/temporary_folder.hpp"
 #include "lib/launch/environment.hpp"
+#include "lib/launch/mapped_file.hpp"
 #include "lib/schedule/live/agent_link.hpp"
 #include "lib/schedule/load.hpp"
 #include "lib/source/driver/driver_source.hpp"
@@ -18,11 +19,9 @@
 #include <chrono>
 #include <csignal>
 #include <cstring>
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <memory>
 #include <spawn.h>
-#include <sys/mman.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
@@ -74,11 +73,7 @@ public:
 	}
 	Victim(const Victim &) = delete;
 	Victim &operator=(const Victim &) = delete;
-	~Victim()
-	{
-		stop();
-		munmap(progress_, LOAD_FILE_BYTES);
-	}
+	~Victim() { stop(); }
 
 	AgentLink &agent() { return *agent_; }
 	u64 rounds() const { return progress_->rounds; }
@@ -104,16 +99,10 @@ private:
 	void map_progress()
 	{
 		std::string path = folder_.path() + "/progress";
-		int fd = open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-		void *at = fd < 0 || ftruncate(fd, LOAD_FILE_BYTES)
-				   ? MAP_FAILED
-				   : mmap(nullptr, LOAD_FILE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-		int err = errno;
-		if (fd >= 0)
-			close(fd);
-		if (at == MAP_FAILED)
-			throw Error(Error::Source, fmt::format("{}: {}", path, std::strerror(err)));
-		progress_ = static_cast<LoadProgress *>(at);
+
+		progress_ = gpulens::map_file<LoadProgress>(path.c_str(), O_CREAT | O_EXCL);
+		if (!progress_)
+			throw Error(Error::Source, fmt::format("{}: {}", path, std::strerror(errno)));
 	}
 
 	void start(const std::vector<std::string> &words, const std::vector<std::string> &variables)
@@ -156,7 +145,7 @@ private:
 	}
 
 	TemporaryFolder folder_{"/tmp/gpulens-schedule-"};
-	LoadProgress *progress_ = nullptr;
+	gpulens::Mapped<LoadProgress> progress_;
 	pid_t pid_ = -1;
 	bool right_ = false;
 	std::unique_ptr<AgentLink> agent_;

@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
-// What gpulens-schedule-load (probe/schedule-load.cu) publishes in its file: LOAD_FILE_BYTES bytes, made by who starts it.
+// What gpulens-schedule-load (probe/schedule-load.cu) publishes in its file, which who starts it makes.
 #pragma once
 #include "gpulens/types.h"
 
 #include <atomic>
-#include <cstddef>
 
 namespace tool::schedule {
 
-constexpr size_t LOAD_FILE_BYTES = 4096;
-
-struct LoadProgress {
+struct alignas(4096) LoadProgress {
 	std::atomic<u64> rounds;         // of its kernels' first block, counted while they run
 	std::atomic<u64> kernels, wrong; // that have ended; whose result was not that of the first one
 	std::atomic<u64> pid, ready;     // ready: 1 when the first one was launched

@@ -10,13 +10,10 @@
 #include <climits>
 #include <cstring>
 #include <ctime>
-#include <fcntl.h>
 #include <filesystem>
 #include <fmt/format.h>
 #include <fstream>
 #include <linux/futex.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -24,28 +21,12 @@ namespace tool::schedule {
 
 AgentLink::AgentLink(const std::string &path)
 {
-	int fd = open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-	struct stat st {};
-
-	if (fd < 0)
+	page_ = gpulens::map_file<AgentPage>(path.c_str(), 0, &inode_);
+	if (!page_ && errno != EINVAL)
 		throw Error(Error::Source, fmt::format("{}: {}", path, std::strerror(errno)));
-	bool whole = !fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_size == sizeof(AgentPage);
-	void *at = whole ? mmap(nullptr, sizeof(AgentPage), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) : MAP_FAILED;
-	close(fd);
-	if (at == MAP_FAILED)
+	if (!page_ || page_->magic != AgentPage::MAGIC)
 		throw Error(Error::Source, path + ": not the page of an agent");
-	page_ = static_cast<AgentPage *>(at);
-	if (page_->magic != AgentPage::MAGIC) {
-		munmap(at, sizeof(AgentPage));
-		throw Error(Error::Source, path + ": not the page of an agent");
-	}
-	inode_ = st.st_ino;
 	number_ = page_->request;
-}
-
-AgentLink::~AgentLink()
-{
-	munmap(page_, sizeof(AgentPage));
 }
 
 void AgentLink::post(AgentVerb verb, u64 argument, u64 lease_end)

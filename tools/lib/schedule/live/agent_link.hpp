@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 // The coordinator's side of an agent's page (lib/launch/agent_page.hpp).
 #pragma once
+#include "lib/launch/mapped_file.hpp"
 #include "lib/launch/agent_page.hpp"
 
 #include <memory>
 #include <string>
-#include <sys/types.h>
 #include <vector>
 
 namespace tool::schedule {
@@ -27,9 +27,6 @@ class AgentLink {
 public:
 	// path: FOLDER/agent-PID. Throws Error if it is no page, or not yet one.
 	explicit AgentLink(const std::string &path);
-	AgentLink(const AgentLink &) = delete;
-	AgentLink &operator=(const AgentLink &) = delete;
-	~AgentLink();
 
 	// Has the agent carry out the verb, and waits for it. lease_ns: how long a hold lasts at most.
 	AgentAnswer ask(AgentVerb verb, u64 argument = 0, u64 lease_ns = gpulens::AGENT_MAX_HOLD_NS,
@@ -49,7 +46,7 @@ public:
 	const AgentPage &page() const { return *page_; }
 
 private:
-	AgentPage *page_;
+	gpulens::Mapped<AgentPage> page_;
 	ino_t inode_ = 0;
 	u32 number_ = 0; // of the last request
 };

@@ -10,11 +10,8 @@
 #include <climits>
 #include <cstring>
 #include <ctime>
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <linux/futex.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -23,28 +20,17 @@ namespace tool::schedule {
 JobBell::JobBell(const std::string &folder)
 {
 	std::string path = folder + "/schedule-jobs";
-	int fd = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
-	struct stat about {};
 
-	if (fd < 0)
-		throw Error(Error::Source, fmt::format("{}: {}", path, std::strerror(errno)));
-	bool good = !fstat(fd, &about) && S_ISREG(about.st_mode) && !posix_fallocate(fd, 0, sizeof(*word_));
-	void *at = good ? mmap(nullptr, sizeof(*word_), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) : MAP_FAILED;
-	close(fd);
-	if (at == MAP_FAILED)
-		throw Error(Error::Source, path + ": not a count of jobs");
-	word_ = static_cast<std::atomic<u32> *>(at);
-}
-
-JobBell::~JobBell()
-{
-	munmap(word_, sizeof(*word_));
+	word_ = gpulens::map_file<std::atomic<u32>>(path.c_str(), O_CREAT);
+	if (!word_)
+		throw Error(Error::Source, fmt::format("{}: {}", path,
+						       errno == EINVAL ? "not a count of jobs" : std::strerror(errno)));
 }
 
 void JobBell::ring()
 {
 	++*word_;
-	syscall(SYS_futex, word_, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+	syscall(SYS_futex, word_.get(), FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
 }
 
 void JobBell::wait(u32 seen, u64 end, bool busy)
@@ -53,7 +39,7 @@ void JobBell::wait(u32 seen, u64 end, bool busy)
 		gpulens::pause_processor();
 	timespec until{.tv_sec = static_cast<time_t>(end / 1000000000), .tv_nsec = static_cast<long>(end % 1000000000)};
 
-	syscall(SYS_futex, word_, FUTEX_WAIT_BITSET, seen, &until, nullptr, FUTEX_BITSET_MATCH_ANY);
+	syscall(SYS_futex, word_.get(), FUTEX_WAIT_BITSET, seen, &until, nullptr, FUTEX_BITSET_MATCH_ANY);
 }
 
 } // namespace tool::schedule

@@ -3,6 +3,7 @@
 // that they and the coordinator map: FOLDER/schedule-jobs. The coordinator sleeps until it changes.
 #pragma once
 #include "gpulens/types.h"
+#include "lib/launch/mapped_file.hpp"
 
 #include <atomic>
 #include <string>
@@ -13,9 +14,6 @@ class JobBell {
 public:
 	// Makes the file if there is none. Throws Error (Source).
 	explicit JobBell(const std::string &folder);
-	JobBell(const JobBell &) = delete;
-	JobBell &operator=(const JobBell &) = delete;
-	~JobBell();
 
 	void ring();
 	u32 count() const { return *word_; }
@@ -23,7 +21,7 @@ public:
 	void wait(u32 seen, u64 end, bool busy = false);
 
 private:
-	std::atomic<u32> *word_;
+	gpulens::Mapped<std::atomic<u32>> word_;
 };
 
 } // namespace tool::schedule

@@ -7,9 +7,6 @@
 #include <algorithm>
 #include <cstring>
 #include <endian.h>
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 namespace tool::schedule {
@@ -33,17 +30,9 @@ ScheduleRecord make_record(ScheduleStep step, u64 time, u32 task, u64 value, con
 
 StepLog::StepLog(std::string path, u64 devices) : path_(std::move(path))
 {
-	unlink(path_.c_str()); // of a coordinator that was killed; readers have it mapped
-	int fd = open(path_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-	void *at = fd < 0 || posix_fallocate(fd, 0, sizeof(StepRing))
-			   ? MAP_FAILED
-			   : mmap(nullptr, sizeof(StepRing), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-
-	if (fd >= 0)
-		close(fd);
-	if (at == MAP_FAILED)
+	ring_ = gpulens::map_file<StepRing>(path_.c_str(), O_CREAT | O_EXCL | O_TRUNC);
+	if (!ring_)
 		return;
-	ring_ = static_cast<StepRing *>(at);
 	ring_->devices = devices;
 	ring_->magic = StepRing::MAGIC;
 }
@@ -53,7 +42,6 @@ StepLog::~StepLog()
 	if (!ring_)
 		return;
 	add(ScheduleStep::End, now_ns());
-	munmap(ring_, sizeof(StepRing));
 	unlink(path_.c_str());
 }
 
@@ -68,34 +56,15 @@ void StepLog::add(ScheduleStep step, u64 time, u32 task, u64 value, const std::s
 
 void StepReader::map()
 {
-	int fd = open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-	struct stat about {};
+	ino_t inode = 0;
+	gpulens::Mapped<const StepRing> ring = gpulens::map_file<const StepRing>(path_.c_str(), 0, &inode);
 
-	if (fd < 0)
+	if (!ring || inode == inode_ || ring->magic != StepRing::MAGIC)
 		return;
-	bool whole = !fstat(fd, &about) && S_ISREG(about.st_mode) && about.st_size == sizeof(StepRing) &&
-		     about.st_ino != inode_;
-	void *at = whole ? mmap(nullptr, sizeof(StepRing), PROT_READ, MAP_SHARED, fd, 0) : MAP_FAILED;
-	close(fd);
-	if (at == MAP_FAILED)
-		return;
-	const StepRing *ring = static_cast<StepRing *>(at);
-	if (ring->magic != StepRing::MAGIC) {
-		munmap(at, sizeof(StepRing));
-		return;
-	}
-	unmap();
-	ring_ = ring;
-	inode_ = about.st_ino;
+	ring_ = std::move(ring);
+	inode_ = inode;
 	read_ = 0;
 	devices_ = ring_->devices;
-}
-
-void StepReader::unmap()
-{
-	if (ring_)
-		munmap(const_cast<StepRing *>(ring_), sizeof(StepRing));
-	ring_ = nullptr;
 }
 
 // The writer may be in the middle of the step that replaces the oldest one.

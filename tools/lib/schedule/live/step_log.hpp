@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 // The last steps of a coordinator, in a file that gpulens record of the same user maps: a ring of ScheduleRecord.
 #pragma once
+#include "lib/launch/mapped_file.hpp"
 #include "lib/model/recording.hpp"
 
 #include <atomic>
 #include <string>
-#include <sys/types.h>
 #include <vector>
 
 namespace tool::schedule {
@@ -34,16 +34,13 @@ public:
 
 private:
 	std::string path_;
-	StepRing *ring_ = nullptr;
+	gpulens::Mapped<StepRing> ring_;
 };
 
 // Reads the steps of the coordinators that have the file one after another.
 class StepReader {
 public:
 	explicit StepReader(std::string path) : path_(std::move(path)) {}
-	StepReader(const StepReader &) = delete;
-	StepReader &operator=(const StepReader &) = delete;
-	~StepReader() { unmap(); }
 
 	// Returns the steps since the last call, and Missing for those that were overwritten. The first call returns those
 	// that the file has.
@@ -53,11 +50,10 @@ public:
 
 private:
 	void map();
-	void unmap();
 	void take(std::vector<ScheduleRecord> &steps);
 
 	std::string path_;
-	const StepRing *ring_ = nullptr;
+	gpulens::Mapped<const StepRing> ring_;
 	ino_t inode_ = 0;
 	u64 read_ = 0, devices_ = 0;
 };
