@@ -90,7 +90,7 @@ void Work::save(const State &s, Phys inst)
 
 // GP_ENTRY0 GET 31:2; ENTRY1 GET_HI 7:0, LEVEL 9:9 (1: SUBROUTINE), LENGTH 30:10 in words, 0 for a control entry, which
 // does nothing here.
-bool Work::fetch_entry(State &s, Phys inst, const VirtualMemory &space)
+bool Work::fetch_entry(State &s, const VirtualMemory &space)
 {
 	u32 entry[2];
 	if (space.read(s.gp_base + 8 * u64(s.gp_get), entry, 8))
@@ -128,7 +128,7 @@ Work::Step Work::next(State &state, Phys inst, u64 now)
 		return count_copy(s->copy.go_on(space, now));
 	if (s->pb_get >= s->pb_end) {
 		u64 va = s->gp_base + 8 * u64(s->gp_get);
-		if (!fetch_entry(*s, inst, space))
+		if (!fetch_entry(*s, space))
 			return {.fault = WorkFault{{va, false}, true}};
 		return {.ns = FETCH_NS};
 	}

@@ -69,7 +69,7 @@ private:
 		CopyEngine copy;
 	};
 	State *find(u32 chid, Phys inst);
-	bool fetch_entry(State &s, Phys inst, const VirtualMemory &space);
+	bool fetch_entry(State &s, const VirtualMemory &space);
 	Step next(State &s, Phys inst, u64 now);
 	Step execute(State &s, Phys inst, u32 data, const VirtualMemory &space, u64 now);
 	Step host_method(State &s, Phys inst, u32 data, const VirtualMemory &space, u64 now);

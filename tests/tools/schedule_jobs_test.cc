@@ -183,7 +183,8 @@ TEST(ScheduleJobs, TheLongestHoldAndReleaseAreKept)
 	     {std::tuple{500, 450, 400, 300}, {900, 100, 300, 290}, {600, 590, 1400, 310}}) {
 		backend.verb_ns = static_cast<u64>(hold) * 1000;
 		backend.driver_ns = static_cast<u64>(hold_driver) * 1000;
-		backend.begin(0, ++job, job * 10 * MS);
+		job++;
+		backend.begin(0, job, job * 10 * MS);
 		EXPECT_EQ(look_at(backend, coordinator, job * 10 * MS), 0);
 		backend.verb_ns = static_cast<u64>(release) * 1000;
 		backend.driver_ns = static_cast<u64>(release_driver) * 1000;

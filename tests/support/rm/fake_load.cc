@@ -125,7 +125,7 @@ public:
 
 private:
 	struct Stamps {
-		double from, ended, noticed; // us of CLOCK_MONOTONIC
+		double from, ended, noticed = 0; // us of CLOCK_MONOTONIC
 
 		uint64_t response_us() const { return static_cast<uint64_t>(noticed - from); }
 	};

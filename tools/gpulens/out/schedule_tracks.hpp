@@ -24,8 +24,8 @@ struct ScheduleMark {
 
 struct TaskTrack {
 	std::string name;
-	std::vector<ScheduleSpan> states, jobs; // states: chosen or held, one at a time; by their ends
-	std::vector<ScheduleMark> marks;        // deadlines, misses, used-up budgets, refusals
+	std::vector<ScheduleSpan> states{}, jobs{}; // states: chosen or held, one at a time; by their ends
+	std::vector<ScheduleMark> marks;            // deadlines, misses, used-up budgets, refusals
 	u64 chosen_ns = 0, held_ns = 0;
 	u32 holds = 0, ended = 0, missed = 0, budgets = 0, refused = 0; // within the recording
 };

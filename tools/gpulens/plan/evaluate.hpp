@@ -27,7 +27,7 @@ struct Evaluation {
 	bool literal = false;   // of Generator
 	bool no_serial = false; // of Generator
 	Ties ties = Ties::First;
-	Sharing sharing;
+	Sharing sharing{};
 
 	std::vector<double> utilizations() const; // from, from + step, ...
 };

@@ -18,14 +18,14 @@ namespace tool::plan {
 constexpr Criterion DEFAULT_TEST = Criterion::NpEdf; // libgpulens-partition can keep to it
 
 struct PlanOptions {
-	std::string file;               // of tasks; "-": standard input
+	std::string file{};             // of tasks; "-": standard input
 	std::optional<u32> tpcs;        // plan for that many TPCs instead of a GPU
 	std::optional<Criterion> test;  // default: DEFAULT_TEST for a plan, edf for --evaluate
 	std::string heuristic = "auto"; // or the name of one; auto: the first that finds a plan
 	std::optional<Start> start;     // auto: both
 	std::optional<Ties> ties;       // auto: all
 	bool exact = false;             // use find_optimum()
-	Sharing sharing;
+	Sharing sharing{};
 	bool keep_spare = false;    // leave TPCs that no partition needs
 	u32 quantum = 1, least = 1; // of Sizes
 	Placing placing = Placing::Packed;
@@ -48,7 +48,7 @@ struct Plan {
 	Sizes sizes;      // without reserved TPCs, and of an instance if on MIG
 	u32 reserved = 0; // TPCs
 	Criterion test = DEFAULT_TEST;
-	Sharing sharing;
+	Sharing sharing{};
 	Placing placing = Placing::Packed;
 	std::vector<Attempt> tried; // never empty; the last element is the plan
 	std::vector<u32> needed;    // by partition: its size without spare TPCs

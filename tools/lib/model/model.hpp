@@ -101,7 +101,7 @@ struct Tsg {
 	u32 id = 0, scale = 0, timeout = 0;
 	u64 timeslice_ns = 0;
 	u32 length = 0; // number of channels, as its header states it
-	std::vector<Channel> channels;
+	std::vector<Channel> channels{};
 	std::shared_ptr<const Owner> owner{}; // the process that it belongs to; null: unknown
 
 	bool running() const;
