@@ -3,6 +3,7 @@
 #include "gpulens/cmd/guard.hpp"
 
 #include "lib/base/errors.hpp"
+#include "lib/base/process_info.hpp"
 #include "lib/launch/environment.hpp"
 #include "lib/rm/abi.hpp"
 
@@ -105,13 +106,7 @@ int receive_fd(int socket)
 // same. Empty: unreadable.
 std::string auxv_of(pid_t thread)
 {
-	char bytes[4096];
-	int fd = open(fmt::format("/proc/{}/auxv", thread).c_str(), O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? 0 : read(fd, bytes, sizeof(bytes));
-
-	if (fd >= 0)
-		close(fd);
-	return {bytes, static_cast<size_t>(std::max<ssize_t>(n, 0))};
+	return read_process_file(static_cast<u32>(thread), "auxv");
 }
 
 template <typename T> bool read_memory(pid_t thread, u64 address, T &value)
@@ -125,18 +120,9 @@ template <typename T> bool read_memory(pid_t thread, u64 address, T &value)
 // Returns the pid of a thread's process, and its name.
 std::pair<pid_t, std::string> process_of(pid_t thread)
 {
-	char name[64] = "", line[256];
-	int process = thread;
-	std::FILE *file = std::fopen(fmt::format("/proc/{}/status", thread).c_str(), "re");
+	u32 tid = static_cast<u32>(thread);
 
-	while (file && std::fgets(line, sizeof(line), file))
-		if (std::sscanf(line, "Tgid: %d", &process) == 1)
-			break;
-		else
-			std::sscanf(line, "Name: %63[^\n]", name);
-	if (file)
-		std::fclose(file);
-	return {process, name};
+	return {static_cast<pid_t>(status_number(tid, "Tgid").value_or(tid)), process_name(tid)};
 }
 
 class Watcher {

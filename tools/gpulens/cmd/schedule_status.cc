@@ -9,6 +9,7 @@
 #include "lib/base/file.hpp"
 #include "lib/base/format.hpp"
 #include "lib/base/monotonic.hpp"
+#include "lib/base/process_info.hpp"
 #include "lib/schedule/live/agent_link.hpp"
 #include "lib/turns/turn_file.hpp"
 
@@ -76,13 +77,11 @@ std::vector<BudgetProgram> read_budgets()
 
 	for (const auto &agent : find_agents(turns::own_runtime_folder())) {
 		const AgentPage &page = agent->page();
-		std::string process;
-		if (!page.period_ns)
-			continue;
-		if (read_path(fmt::format("/proc/{}/comm", page.pid.load()), process))
+		std::string process = process_name(page.pid);
+		if (!page.period_ns || process.empty())
 			continue;
 		found.push_back({.pid = page.pid,
-				 .process = process.substr(0, process.find('\n')),
+				 .process = process,
 				 .budget_ns = page.budget_ns,
 				 .period_ns = page.period_ns,
 				 .holds = page.budget_holds,

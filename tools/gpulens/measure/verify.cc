@@ -8,6 +8,7 @@
 #include "gpulens/out/partition_notes.hpp"
 #include "lib/base/errors.hpp"
 #include "lib/base/format.hpp"
+#include "lib/base/process_info.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -38,23 +39,12 @@ double find_median(std::vector<double> values)
 	return values.empty() ? 0 : (values[(values.size() - 1) / 2] + values[values.size() / 2]) / 2;
 }
 
-u32 parent_of(u32 pid)
-{
-	std::ifstream file(fmt::format("/proc/{}/status", pid));
-	std::string line;
-
-	while (std::getline(file, line))
-		if (line.compare(0, 5, "PPid:") == 0)
-			return static_cast<u32>(std::strtoul(line.c_str() + 5, nullptr, 10));
-	return 0;
-}
-
 bool descends_from(u32 pid, u32 ancestor)
 {
 	for (u32 i = 0; pid > 1 && i < MAX_ANCESTORS; i++) {
 		if (pid == ancestor)
 			return true;
-		pid = parent_of(pid);
+		pid = status_number(pid, "PPid").value_or(0);
 	}
 	return false;
 }

@@ -20,7 +20,7 @@ namespace tool {
 namespace {
 
 constexpr size_t CONTAINER_DIGITS = 64, UUID_LENGTH = 36, STATIC_POD_DIGITS = 32;
-constexpr size_t MAX_CGROUP_BYTES = 1 << 16;
+constexpr size_t MAX_FILE_BYTES = 1 << 20;
 
 bool is_hex(std::string_view text)
 {
@@ -89,27 +89,6 @@ Cgroup cgroup_of_path(const std::string &path)
 	return found;
 }
 
-std::string read_file(const std::string &path, size_t most)
-{
-	std::ifstream file(path);
-	std::string text(most, '\0');
-
-	file.read(text.data(), static_cast<std::streamsize>(most));
-	text.resize(static_cast<size_t>(std::max<std::streamsize>(file.gcount(), 0)));
-	return text;
-}
-
-std::optional<u32> real_uid(const std::string &status)
-{
-	size_t at = status.find("\nUid:\t");
-	u32 uid = 0;
-
-	if (at == status.npos)
-		return std::nullopt;
-	const char *begin = status.data() + at + 6, *end = status.data() + status.size();
-	return std::from_chars(begin, end, uid).ec == std::errc() ? std::optional(uid) : std::nullopt;
-}
-
 std::string user_name(u32 uid)
 {
 	std::array<char, 4096> text{};
@@ -150,22 +129,43 @@ Cgroup cgroup_of(const std::string &text)
 	return all;
 }
 
+std::string read_process_file(u32 pid, const char *name)
+{
+	std::ifstream file(fmt::format("/proc/{}/{}", pid, name));
+	std::string text;
+
+	for (char piece[4096]; text.size() < MAX_FILE_BYTES && (file.read(piece, sizeof(piece)), file.gcount() > 0);)
+		text.append(piece, static_cast<size_t>(file.gcount()));
+	return text;
+}
+
+std::optional<u32> status_number(u32 pid, const char *key)
+{
+	std::string status = read_process_file(pid, "status"), line = fmt::format("\n{}:\t", key);
+	size_t at = status.find(line);
+	u32 number = 0;
+
+	if (at == status.npos)
+		return std::nullopt;
+	const char *begin = status.data() + at + line.size(), *end = status.data() + status.size();
+	return std::from_chars(begin, end, number).ec == std::errc() ? std::optional(number) : std::nullopt;
+}
+
 ProcessInfo process_info(u32 pid)
 {
-	std::string folder = fmt::format("/proc/{}/", pid);
 	ProcessInfo info;
 
 	info.name = process_name(pid);
-	info.uid = real_uid(read_file(folder + "status", 4096));
+	info.uid = status_number(pid, "Uid");
 	if (info.uid)
 		info.user = user_name(*info.uid);
-	info.cgroup = cgroup_of(read_file(folder + "cgroup", MAX_CGROUP_BYTES));
+	info.cgroup = cgroup_of(read_process_file(pid, "cgroup"));
 	return info;
 }
 
 std::string process_name(u32 pid)
 {
-	std::string name = read_file(fmt::format("/proc/{}/comm", pid), 64);
+	std::string name = read_process_file(pid, "comm");
 
 	return replace_controls(name.substr(0, name.find('\n')));
 }

@@ -8,6 +8,12 @@
 
 namespace tool {
 
+// Returns a file of /proc/PID, up to 1 MiB of it; empty: it cannot be read, as the process has ended or is another user's on
+// a system that hides it.
+std::string read_process_file(u32 pid, const char *name);
+// Returns the first number of a line of /proc/PID/status, as of "Uid", "PPid" or "Tgid"; nothing: unknown.
+std::optional<u32> status_number(u32 pid, const char *key);
+
 // Container and pod of a process, from the names of its control groups.
 struct Cgroup {
 	std::string container; // 64 hexadecimal digits; empty: in no container that is known

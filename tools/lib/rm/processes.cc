@@ -11,7 +11,6 @@
 
 #include <algorithm>
 #include <fmt/format.h>
-#include <fstream>
 #include <iterator>
 #include <memory>
 #include <set>
@@ -30,7 +29,6 @@ constexpr size_t MAX_SAMPLES = 100; // 20 s
 constexpr u64 HISTORY_NS = 21000000000;
 constexpr off_t MAX_RUN_FILE = 1 << 20; // bytes
 // A process may name any of its memory as its environment (PR_SET_MM_MAP).
-constexpr std::streamsize MAX_ENVIRONMENT = 1 << 20;
 
 std::vector<u32> list_classes(Client &client, const Subdevice &gpu, u32 nv2080, const OnRefusal &on_refusal)
 {
@@ -62,11 +60,7 @@ std::map<u32, u32>::const_iterator most_frequent(const std::map<u32, u32> &by_pi
 // Returns the value of a variable in the initial environment of a process; empty: not set.
 std::string environment_variable(u32 pid, const std::string &name)
 {
-	std::ifstream file(fmt::format("/proc/{}/environ", pid));
-	std::string text(MAX_ENVIRONMENT, '\0');
-
-	file.read(text.data() + 1, MAX_ENVIRONMENT - 1);
-	text.resize(static_cast<size_t>(file.gcount()) + 1);
+	std::string text = '\0' + read_process_file(pid, "environ");
 	size_t at = text.find('\0' + name + '=');
 	return at == text.npos ? "" : text.substr(at + name.size() + 2).c_str();
 }

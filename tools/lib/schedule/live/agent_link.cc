@@ -4,6 +4,7 @@
 
 #include "lib/base/errors.hpp"
 #include "lib/base/monotonic.hpp"
+#include "lib/base/process_info.hpp"
 #include "lib/launch/busy_wait.hpp"
 
 #include <cerrno>
@@ -12,7 +13,6 @@
 #include <ctime>
 #include <filesystem>
 #include <fmt/format.h>
-#include <fstream>
 #include <linux/futex.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -80,16 +80,12 @@ std::string find_agent_page(const std::string &folder)
 
 ProcessState read_process(u32 pid)
 {
-	std::ifstream file(fmt::format("/proc/{}/stat", pid));
-	std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-	ProcessState found;
-	size_t at = text.rfind(')'); // the name before it may have blanks
+	std::string stat = read_process_file(pid, "stat");
+	size_t at = stat.rfind(')'); // the name before it may have blanks
 
-	if (at == text.npos || at + 2 >= text.size())
-		return found;
-	found.state = text[at + 2];
-	found.start_time = gpulens::start_time_of(text.c_str());
-	return found;
+	if (at == stat.npos || at + 2 >= stat.size())
+		return {};
+	return {.state = stat[at + 2], .start_time = gpulens::start_time_of(stat.c_str())};
 }
 
 std::vector<std::unique_ptr<AgentLink>> find_agents(const std::string &folder)
