@@ -4,14 +4,16 @@ holds do to a GPU: tests/vm/test_schedule.py; the policies: tests/tools."""
 
 import json
 import pathlib
+import shutil
 import typing
 
 import jsonschema
 import pytest
 from support.fakeproc import BUSY, ENABLED, Channel, FakeProc, Tsg, snapshot
-from support.program import ROOT, gpulens
+from support.program import ROOT, gpulens, image
 
 SCHEMA = json.loads((ROOT / "docs/schedule-schema.json").read_text(encoding="utf-8"))
+UNKNOWN = "  whether other TSGs have its address space is unknown: that takes the GPU's image"
 TASK = {"name": "a", "tsg": "3"}
 SERVER = {**TASK, "budget_ms": 5, "period_ms": 10}
 
@@ -45,6 +47,13 @@ REFUSED = {
     'FILE: task "a": tsg "x" is not an id, such as 3 or 0:3': make_policy("edf", {**TASK, "tsg": "x"}),
     'FILE: task "a": TSG 5 is on several runlists; name one of 0:5, 1:5': make_policy("edf", {**TASK, "tsg": "5"}),
     'FILE: task "a": has no tsg; without one, a task can be simulated only': make_policy("edf", {"name": "a"}),
+    'FILE: task "a": tsg is neither an id nor a list of 1 to 1024 ids': make_policy("edf", {**TASK, "tsg": ["3", 4]}),
+    'FILE: task "a": task a has the same TSG': make_policy("edf", {**TASK, "tsg": ["3", "0:3"]}),
+    'FILE: task "a": task a has the TSG 3, too': make_policy("edf", {**TASK, "tsg": ["3", "3"]}),
+    'FILE: task "b": task a has the TSG 0:5, too': make_policy(
+        "edf", {**TASK, "tsg": ["3", "0:5"]}, {"name": "b", "tsg": "0:5"}),
+    'FILE: task "a": has several TSGs, which the policy interleaved does not know': make_policy(
+        "interleaved", {**TASK, "tsg": ["3", "0:5"]}),
     'FILE: task "a": budget_ms is 12, more than period_ms 10': make_policy("edf", {**SERVER, "budget_ms": 12}),
     'FILE: task "b": overload: with it, the servers have 1.100 of the GPU, more than all of it':
         make_policy("edf", SERVER, {**SERVER, "name": "b", "tsg": "0:5", "budget_ms": 6}),
@@ -90,14 +99,37 @@ def test_a_dry_run_says_what_it_would_write(proc: pathlib.Path) -> None:
         "task a: TSG 3 on runlist 0 (GR0); 5.000 ms of each 10.000 ms, soft server",
         f"  would write 3 500 to {gpu}tsg_timeslice, and undo it at the end",
         f"  to hold it, would write 8, 9 to {gpu}hold_channel and 3 to {gpu}preempt_tsg",
-        f"  to release it, would write 8, 9 to {gpu}enable_channel",
+        f"  to release it, would write 8, 9 to {gpu}enable_channel", UNKNOWN,
         "task b: TSG 5 on runlist 0 (GR0); best effort, weight 2 of tenant t",
         f"  to hold it, would write 16 to {gpu}hold_channel and 5 to {gpu}preempt_tsg",
-        f"  to release it, would write 16 to {gpu}enable_channel"]
+        f"  to release it, would write 16 to {gpu}enable_channel", UNKNOWN]
     assert not (proc.parent / "state").exists()
     document = json.loads(run_policy(proc, make_policy("share", TASK), "--dry-run", "--json")[1])
     jsonschema.validate(document, {**SCHEMA, "$ref": "#/$defs/planned"})
     assert document["tasks"][0]["channels"] == ["8", "9"]
+
+
+def test_a_dry_run_names_tsgs_of_a_task_that_are_left_out(proc: pathlib.Path) -> None:
+    """A program's copies and its other TSGs (RTAS'24, VI-B), by the page directories of the image: on the emulated
+    GP106, TSGs 3, 4 and 40 have 0x60000000, TSGs 5 and 41 0x60001000. Seen failing with runlists for address spaces."""
+    for name in ("snapshot", "image"):
+        shutil.copy(image("gp106"), proc / "gpu0" / name)
+    lines = []
+    for tsgs in ("3", ["3", "5:40"], ["3", "4", "5:40"]):
+        policy = make_policy("share", {**TASK, "tsg": tsgs}, {"name": "b", "tsg": ["5", "6:41"]})
+        status, out, _ = run_policy(proc, policy, "--dry-run")
+        assert status == 0
+        lines.append([line for line in out.splitlines() if "task" in line or "address space" in line])
+        document = json.loads(run_policy(proc, policy, "--dry-run", "--json")[1])
+        jsonschema.validate({**document, "gpu": 0}, {**SCHEMA, "$ref": "#/$defs/planned"})  # an image has no number
+        assert [len(task["left_out"]) for task in document["tasks"]] == [3 - len(tsgs) if tsgs != "3" else 2, 0]
+    on_0 = "on runlist 0 (GR0 GRCE0/LCE0 GRCE1/LCE1)"
+    left = "  not held with it, though in its address space: "
+    last = f"task b: TSG 5 {on_0}, TSG 41 on runlist 6 (LCE3); best effort, weight 1"
+    assert [line[1:] for line in lines] == [
+        [f"task a: TSG 3 {on_0}; best effort, weight 1", f"{left}TSG 4 {on_0}, TSG 40 on runlist 5 (LCE2)", last],
+        [f"task a: TSG 3 {on_0}, TSG 40 on runlist 5 (LCE2); best effort, weight 1", f"{left}TSG 4 {on_0}", last],
+        [f"task a: TSG 3 {on_0}, TSG 4 {on_0}, TSG 40 on runlist 5 (LCE2); best effort, weight 1", last]]
 
 
 def test_without_the_right_nothing_begins(proc: pathlib.Path) -> None:
@@ -139,11 +171,41 @@ def test_a_simulation_has_responses_and_misses_by_slices_and_by_the_policy(tmp_p
     assert "U                  2.000 ms   5.000 ms |   9.000 ms       3/3   6.000 ms |   2.000 ms       0/3" in text
 
 
+STARVING = (
+    ("edf", ({"deadline_ms": 16}, {"budget_ms": 4, "period_ms": 20}),
+     "FILE: a has a deadline and no budget: a long job can keep b from its 4 ms of 20"),
+    ("edf", ({"budget_ms": 4, "period_ms": 20}, {"deadline_ms": 16}),
+     "FILE: b has a deadline and no budget: a long job can keep a from its 4 ms of 20"),
+    ("edf", ({"deadline_ms": 16}, {"deadline_ms": 20}), ""),
+    ("edf", ({"budget_ms": 4, "period_ms": 20}, {}), ""),
+    ("fixed-priority", ({"priority": 0}, {"priority": 1}), ""),
+)
+
+
+@pytest.mark.parametrize("policy,tasks,note", STARVING)
+def test_who_can_keep_a_server_from_its_budget_is_named(proc: pathlib.Path, policy: str, note: str,
+                                                        tasks: "tuple[dict[str, typing.Any], ...]") -> None:
+    """By --dry-run and in a simulation, where an endless job leaves the server nothing (half by time slices). Seen
+    failing without the note."""
+    document = make_policy(policy, *({"name": name, "tsg": f"0:{tsg}", "load": {"endless": True}, **task}
+                                     for name, tsg, task in zip("ab", (3, 5), tasks)))
+    said = f"gpulens: {note}\n" if note else ""
+    status, _, message = run_policy(proc, document, "--dry-run")
+    assert (status, message) == (0, said)
+    path = proc.parent / "policy.json"
+    done = gpulens("--json", "simulate", "--policy", str(path), "--for", "100ms")
+    assert (done.returncode, done.stderr.replace(str(path), "FILE")) == (0, said)
+    if note:
+        server = next(task for task, given in zip(json.loads(done.stdout)["tasks"], tasks) if "budget_ms" in given)
+        assert server["scheduled"]["ran_ns"] == 0 and server["interleaved"]["ran_ns"] > 49000000
+
+
 def test_a_task_without_a_load_is_not_simulated() -> None:
     """The message names it; so does one without TSGs and without a policy."""
     done = gpulens("simulate", "--policy", str(ROOT / "docs/schedule-example.json"))
     assert (done.returncode, done.stderr.replace(str(ROOT), "")) == (
-        2, 'gpulens: /docs/schedule-example.json: task "detector": has no load to simulate\n')
+        2, "gpulens: /docs/schedule-example.json: display has a deadline and no budget: a long job can keep detector "
+        'from its 12 ms of 40\ngpulens: /docs/schedule-example.json: task "detector": has no load to simulate\n')
     assert gpulens("simulate").returncode == 2
 
 

@@ -232,12 +232,12 @@ struct Live {
 	{
 	}
 
-	static std::vector<u64> list_tsgs(const std::vector<Program> &programs)
+	static std::vector<std::vector<u64>> list_tsgs(const std::vector<Program> &programs)
 	{
-		std::vector<u64> list;
+		std::vector<std::vector<u64>> list;
 		list.reserve(programs.size());
 		for (const Program &p : programs)
-			list.push_back(p.tsg);
+			list.push_back({p.tsg});
 		return list;
 	}
 
@@ -534,6 +534,33 @@ TEST_P(ScheduleVerbs, AChannelThatIsDisabledStaysDisabled)
 	EXPECT_EQ(live.backend.release(1).outcome, Outcome::Done);
 	EXPECT_EQ(live.backend.release_all().outcome, Outcome::Done);
 	EXPECT_TRUE(live.backend.account()[1].held);
+}
+
+// A program with two TSGs beside another one: it is held on both, and both run again. Seen failing with the first one only.
+TEST_P(ScheduleVerbs, ATaskIsHeldOnAllOfItsTsgs)
+{
+	EmulatedPort port(GetParam(), {{1, nullptr}, {2, nullptr}, {3, nullptr}});
+	ChannelBackend backend(port, port.per_runlist, LEASE, {{1, 2}, {3}});
+	auto run_for = [&](u64 ns) {
+		u64 before[] = {port.ran_ns(1), port.ran_ns(2), port.ran_ns(3)};
+		port.advance_to(port.now() + ns);
+		return std::vector<u64>{port.ran_ns(1) - before[0], port.ran_ns(2) - before[1],
+					port.ran_ns(3) - before[2]};
+	};
+
+	backend.extend_lease();
+	backend.account();
+	ASSERT_EQ(backend.hold(0).outcome, Outcome::Done);
+	EXPECT_TRUE(backend.account()[0].held);
+	EXPECT_FALSE(backend.account()[0].running);
+	std::vector<u64> ran = run_for(20 * MS);
+	EXPECT_EQ(ran[0], 0u);
+	EXPECT_EQ(ran[1], 0u);
+	EXPECT_GT(ran[2], 19 * MS);
+	ASSERT_EQ(backend.release(0).outcome, Outcome::Done);
+	ran = run_for(20 * MS);
+	EXPECT_GT(ran[0], 5 * MS);
+	EXPECT_GT(ran[1], 5 * MS);
 }
 
 // The module ends what is not renewed: a coordinator that slept for longer than its lease finds everything running, and says

@@ -3,6 +3,7 @@
 // unit of time. Times are in ms in the tables; no expected value was taken from the program.
 #include "lib/schedule/simulation.hpp"
 
+#include <algorithm>
 #include <ctime>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -191,6 +192,22 @@ TEST(ScheduleSlices, IdleSlotsAreSkippedAndAResponseCountsFromTheArrival)
 	EXPECT_EQ(run.finished, (std::vector<FinishedJob>{{1, 3 * MS, 13 * MS}}));
 	EXPECT_EQ(run.tasks[1].missed, 1u);
 	EXPECT_EQ(run.tasks[1].worst_ns, 10 * MS);
+}
+
+// A's next job of 4 arrives when the last one ends. By slices of 2 in turn with B, the first job has the slices at 0 and 4, the
+// next ones, which arrive at 6 and 14, those at 8 and 12, 16 and 20. By a policy in which A comes first, each takes 4. Seen
+// failing with a period.
+TEST(ScheduleSlices, AJobOfAClosedLoopArrivesWhenTheLastOneEnds)
+{
+	std::vector<Task> tasks = {{.name = "A", .priority = 0}, {.name = "B"}};
+	std::vector<Load> loads = {{.length_ns = 4 * MS, .count = 3, .closed = true}, {.endless = true}};
+	SimulatedRun slices = simulate_slices({{0, 2 * MS}, {1, 2 * MS}}, tasks, loads, 30 * MS);
+	SimulatedRun policy = simulate_policy(Policy::FixedPriority, tasks, loads, MS, 30 * MS);
+
+	EXPECT_EQ(slices.finished,
+		  (std::vector<FinishedJob>{{0, 0, 6 * MS}, {0, 6 * MS, 14 * MS}, {0, 14 * MS, 22 * MS}}));
+	EXPECT_EQ(policy.finished,
+		  (std::vector<FinishedJob>{{0, 0, 4 * MS}, {0, 4 * MS, 8 * MS}, {0, 8 * MS, 12 * MS}}));
 }
 
 TEST(ScheduleSlices, ASwitchTakesTimeFromNobodysSlice)

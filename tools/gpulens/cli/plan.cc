@@ -3,11 +3,11 @@
 #include "gpulens/cli/commands.hpp"
 #include "gpulens/cli/options.hpp"
 #include "gpulens/cmd/cu_masks.hpp"
+#include "gpulens/cmd/schedule.hpp"
 #include "gpulens/cmd/simulate.hpp"
 #include "gpulens/cmd/simulate_policy.hpp"
 #include "gpulens/cmd/warps.hpp"
 #include "gpulens/plan/commands.hpp"
-#include "lib/base/file.hpp"
 #include "lib/base/format.hpp"
 #include "lib/tpc/place.hpp"
 
@@ -53,8 +53,7 @@ int simulate_all_policies(const SimulateArguments &arguments, const Options &opt
 int simulate_tasks(const SimulateArguments &arguments, const Options &options)
 {
 	PolicySimulation s =
-		simulate_policy_file(schedule::parse_policy(read_json_file(arguments.policy), arguments.policy),
-				     arguments.for_ns, arguments.switch_ns);
+		simulate_policy_file(read_policy(arguments.policy), arguments.for_ns, arguments.switch_ns);
 
 	return print_text(options.json ? json_text(policy_simulation_json(s)) : policy_simulation_text(s)) ? EXIT_DONE
 													   : EXIT_PART;

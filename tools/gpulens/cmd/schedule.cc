@@ -11,7 +11,7 @@
 #include "lib/schedule/coordinator.hpp"
 #include "lib/schedule/live/channel_backend.hpp"
 #include "lib/schedule/live/program_backend.hpp"
-#include "lib/schedule/policy_file.hpp"
+#include "lib/source/image/from_image.hpp"
 #include "lib/source/module/proc.hpp"
 
 #include <algorithm>
@@ -20,6 +20,9 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <map>
+#include <optional>
+#include <set>
 #include <unistd.h>
 
 namespace tool {
@@ -29,23 +32,73 @@ namespace {
 using namespace schedule;
 using json = nlohmann::ordered_json;
 
-// Returns the TSG of each task. Throws Error, which names the task.
-std::vector<u64> find_tsgs(const Gpu &gpu, const PolicyFile &policy)
+// Of each task its TSGs, as find_tsg() returns them.
+using TaskTsgs = std::vector<std::vector<u64>>;
+
+// Throws Error, which names the task.
+TaskTsgs find_tsgs(const Gpu &gpu, const PolicyFile &policy)
 {
-	std::vector<u64> tsgs;
+	std::map<u64, std::string> named;
+	TaskTsgs tsgs;
 
 	for (const PolicyTask &t : policy.tasks) {
-		if (t.tsg.empty())
+		if (t.tsgs.empty())
 			throw Error(Error::Input, t.where + ": has no tsg; without one, a task can be simulated only");
-		u64 tsg = find_tsg(gpu, t.tsg, t.where);
-		auto same = std::find(tsgs.begin(), tsgs.end(), tsg);
-		if (same != tsgs.end())
-			throw Error(Error::Input,
-				    fmt::format("{}: task {} has the same TSG", t.where,
-						policy.tasks[static_cast<size_t>(same - tsgs.begin())].task.name));
-		tsgs.push_back(tsg);
+		tsgs.emplace_back();
+		for (const std::string &text : t.tsgs) {
+			u64 tsg = find_tsg(gpu, text, t.where);
+			if (auto [other, added] = named.insert({tsg, t.task.name}); !added)
+				throw Error(Error::Input,
+					    fmt::format("{}: task {} has the same TSG", t.where, other->second));
+			tsgs.back().push_back(tsg);
+		}
 	}
 	return tsgs;
+}
+
+// Null: it is not there.
+const Tsg *tsg_of(const Gpu &gpu, u64 tsg)
+{
+	const Runlist *rl = gpu.runlist(static_cast<u32>(tsg >> 32));
+	const Tsg *found = nullptr;
+
+	for (size_t i = 0; rl && i < rl->tsgs.size(); i++)
+		if (const Tsg &t = rl->tsgs[i]; t.id == static_cast<u32>(tsg))
+			if (!found || t.channels.size() > found->channels.size())
+				found = &t;
+	return found;
+}
+
+// The page directory of the TSG's first channel that has one, with its aperture; 0: unknown.
+std::pair<u32, u64> space_of(const Tsg &tsg)
+{
+	for (const Channel &c : tsg.channels)
+		if (c.context && !c.context->err && c.context->pdb)
+			return {c.context->pdb_target, c.context->pdb};
+	return {};
+}
+
+// Returns what a hold of the task leaves running: TSGs of its address space that no task names. image: of the GPU, whose
+// snapshot has no page directories.
+json left_out_json(const Gpu &image, const TaskTsgs &tsgs, size_t task)
+{
+	std::set<std::pair<u32, u64>> spaces;
+	std::set<u64> named;
+	json left = json::array();
+
+	for (const std::vector<u64> &list : tsgs)
+		named.insert(list.begin(), list.end());
+	for (u64 tsg : tsgs[task])
+		if (const Tsg *t = tsg_of(image, tsg))
+			spaces.insert(space_of(*t));
+	spaces.erase(std::pair<u32, u64>());
+	for (const Runlist &rl : image.runlists)
+		for (const Tsg &t : rl.tsgs)
+			if (!named.contains(u64{rl.id} << 32 | t.id) && spaces.contains(space_of(t)))
+				left.push_back({{"tsg", qualified(image, rl.id, t.id)},
+						{"runlist", rl.id},
+						{"engines", image.engine_names(rl.id)}});
+	return left;
 }
 
 // Throws Error where a control file cannot be opened for writing.
@@ -61,27 +114,63 @@ void check_right(const std::string &folder)
 }
 
 // What is known of the tasks before anything is written.
-json plan_json(const Gpu &gpu, const PolicyFile &policy, const std::vector<u64> &tsgs)
+json tsg_json(const Gpu &gpu, u64 tsg)
+{
+	u32 runlist = static_cast<u32>(tsg >> 32);
+	json channels = json::array();
+
+	for (const Channel &c : tsg_of(gpu, tsg)->channels)
+		channels.push_back(qualified(gpu, runlist, c.id));
+	return {{"tsg", qualified(gpu, runlist, static_cast<u32>(tsg))},
+		{"runlist", runlist},
+		{"engines", gpu.engine_names(runlist)},
+		{"channels", channels}};
+}
+
+json plan_json(const Gpu &gpu, const PolicyFile &policy, const TaskTsgs &tsgs, const std::optional<Gpu> &image)
 {
 	json tasks = json::array();
 
 	for (size_t i = 0; i < tsgs.size(); i++) {
-		u32 runlist = static_cast<u32>(tsgs[i] >> 32), id = static_cast<u32>(tsgs[i]);
-		json channels = json::array();
-		for (const Tsg &t : gpu.runlist(runlist)->tsgs)
-			if (t.id == id && channels.empty())
-				for (const Channel &c : t.channels)
-					channels.push_back(qualified(gpu, runlist, c.id));
 		u32 slice = policy.tasks[i].slice_us;
-		tasks.push_back({{"name", policy.tasks[i].task.name},
-				 {"tsg", qualified(gpu, runlist, id)},
-				 {"runlist", runlist},
-				 {"engines", gpu.engine_names(runlist)},
-				 {"parameters", describe_task(policy.policy, policy.tasks[i].task)},
-				 {"channels", channels},
-				 {"slice_us", slice ? json(slice) : json(nullptr)}});
+		json task = {{"name", policy.tasks[i].task.name},
+			     {"parameters", describe_task(policy.policy, policy.tasks[i].task)},
+			     {"slice_us", slice ? json(slice) : json(nullptr)}};
+		task.update(tsg_json(gpu, tsgs[i][0]));
+		task["also"] = json::array();
+		for (size_t n = 1; n < tsgs[i].size(); n++)
+			task["also"].push_back(tsg_json(gpu, tsgs[i][n]));
+		task["left_out"] = image ? left_out_json(*image, tsgs, i) : json(nullptr);
+		tasks.push_back(task);
 	}
 	return {{"version", 1}, {"policy", name_policy(policy.policy)}, {"gpu", gpu.index}, {"tasks", tasks}};
+}
+
+// Returns "TSG 0:3 on runlist 0 (GR0), TSG 5:40 on runlist 5 (LCE2)".
+std::string tsgs_text(const std::vector<json> &tsgs)
+{
+	std::string text;
+
+	for (const json &t : tsgs)
+		text += fmt::format("{}TSG {} on runlist {} ({})", text.empty() ? "" : ", ",
+				    t["tsg"].get<std::string>(), t["runlist"].get<u32>(),
+				    fmt::join(t["engines"].get<std::vector<std::string>>(), " "));
+	return text;
+}
+
+void append_word(std::string &list, const std::string &word)
+{
+	list += (list.empty() ? "" : ", ") + word;
+}
+
+// Returns the GPU with the page directories of its channels; nothing: it cannot be read so.
+std::optional<Gpu> read_image(const std::string &folder)
+{
+	try {
+		return from_bytes(read_proc(folder + "image"), folder + "image");
+	} catch (const Error &) {
+		return std::nullopt;
+	}
 }
 
 // The same as text, with what would be written.
@@ -91,17 +180,27 @@ std::string plan_text(const json &plan, const std::string &folder)
 				       plan["gpu"].get<int>(), plan["tasks"].size());
 
 	for (const json &t : plan["tasks"]) {
-		std::string tsg = t["tsg"], name = t["name"], parameters = t["parameters"];
-		std::string channels =
-			fmt::format("{}", fmt::join(t["channels"].get<std::vector<std::string>>(), ", "));
-		text += fmt::format("task {}: TSG {} on runlist {} ({}); {}\n", name, tsg, t["runlist"].get<u32>(),
-				    fmt::join(t["engines"].get<std::vector<std::string>>(), " "), parameters);
+		std::vector<json> tsgs = {t};
+		tsgs.insert(tsgs.end(), t["also"].begin(), t["also"].end());
+		text += fmt::format("task {}: {}; {}\n", t["name"].get<std::string>(), tsgs_text(tsgs),
+				    t["parameters"].get<std::string>());
 		if (!t["slice_us"].is_null())
-			text += fmt::format("  would write {} {} to {}tsg_timeslice, and undo it at the end\n", tsg,
-					    t["slice_us"].get<u32>(), folder);
+			text += fmt::format("  would write {} {} to {}tsg_timeslice, and undo it at the end\n",
+					    t["tsg"].get<std::string>(), t["slice_us"].get<u32>(), folder);
+		std::string ids, channels;
+		for (const json &one : tsgs) {
+			append_word(ids, one["tsg"]);
+			for (const json &channel : one["channels"])
+				append_word(channels, channel);
+		}
 		text += fmt::format("  to hold it, would write {} to {}hold_channel and {} to {}preempt_tsg\n",
-				    channels, folder, tsg, folder);
+				    channels, folder, ids, folder);
 		text += fmt::format("  to release it, would write {} to {}enable_channel\n", channels, folder);
+		if (t["left_out"].is_null())
+			text += "  whether other TSGs have its address space is unknown: that takes the GPU's image\n";
+		else if (!t["left_out"].empty())
+			text += fmt::format("  not held with it, though in its address space: {}\n",
+					    tsgs_text(t["left_out"]));
 	}
 	return text;
 }
@@ -109,22 +208,18 @@ std::string plan_text(const json &plan, const std::string &folder)
 // Time slices that are set while the policy is carried out.
 class Slices {
 public:
-	Slices(Backend &backend, const PolicyFile &policy, const std::vector<u64> &tsgs, const Gpu &before)
-		: backend_(backend)
+	Slices(Backend &backend, const PolicyFile &policy, const TaskTsgs &tsgs, const Gpu &before) : backend_(backend)
 	{
 		for (size_t i = 0; i < tsgs.size(); i++) {
-			if (!policy.tasks[i].slice_us)
+			const Tsg *t = tsg_of(before, tsgs[i][0]);
+			if (!policy.tasks[i].slice_us || !t->timeslice_ns)
 				continue;
-			for (const Tsg &t : before.runlist(static_cast<u32>(tsgs[i] >> 32))->tsgs)
-				if (t.id == static_cast<u32>(tsgs[i]) && t.timeslice_ns) {
-					Answer answer = backend_.set_slice(i, policy.tasks[i].slice_us);
-					if (answer.outcome != Outcome::Done)
-						std::fprintf(stderr, "gpulens: task %s: its time slice stays: %s\n",
-							     policy.tasks[i].task.name.c_str(), answer.reason.c_str());
-					else
-						set_.emplace_back(i, static_cast<u32>((t.timeslice_ns + 500) / 1000));
-					break;
-				}
+			Answer answer = backend_.set_slice(i, policy.tasks[i].slice_us);
+			if (answer.outcome != Outcome::Done)
+				std::fprintf(stderr, "gpulens: task %s: its time slice stays: %s\n",
+					     policy.tasks[i].task.name.c_str(), answer.reason.c_str());
+			else
+				set_.emplace_back(i, static_cast<u32>((t->timeslice_ns + 500) / 1000));
 		}
 	}
 	Slices(const Slices &) = delete;
@@ -142,6 +237,15 @@ private:
 
 } // namespace
 
+PolicyFile read_policy(const std::string &path)
+{
+	PolicyFile policy = parse_policy(read_json_file(path), path);
+
+	if (std::string note = policy.starvation(); !note.empty())
+		std::fprintf(stderr, "gpulens: %s\n", note.c_str());
+	return policy;
+}
+
 int run_schedule(const Options &options, const ScheduleOptions &schedule)
 {
 	if (options.sources.source && options.sources.source->name == std::string("rm"))
@@ -152,13 +256,13 @@ int run_schedule(const Options &options, const ScheduleOptions &schedule)
 	unsigned index = only_gpu(options.sources.proc, options.sources.gpus);
 	std::string folder = fmt::format("{}/gpu{}/", options.sources.proc, index);
 	ModulePort gpu(options.sources.proc, index);
-	PolicyFile policy = parse_policy(read_json_file(schedule.file), schedule.file);
+	PolicyFile policy = read_policy(schedule.file);
 	Gpu before = gpu.read_gpu();
-	std::vector<u64> tsgs = find_tsgs(before, policy);
+	TaskTsgs tsgs = find_tsgs(before, policy);
 	if (policy.policy == Policy::Interleaved)
 		return schedule_interleaved(options, schedule, policy, before, tsgs);
 	if (schedule.dry_run) {
-		json plan = plan_json(before, policy, tsgs);
+		json plan = plan_json(before, policy, tsgs, read_image(folder));
 		return print_text(options.json ? json_text(plan) : plan_text(plan, folder)) ? EXIT_DONE : EXIT_PART;
 	}
 	check_right(folder);

@@ -3,6 +3,7 @@
 // that gpulens run --schedule task=NAME has started (schedule_programs.hpp).
 #pragma once
 #include "gpulens/out/output.hpp"
+#include "lib/schedule/policy_file.hpp"
 
 namespace tool {
 
@@ -18,6 +19,9 @@ struct ScheduleOptions {
 	bool busy_poll = false;    // --source rm: neither this process nor the agents of held programs sleep
 	bool experimental = false; // --source rm: also where it is unknown whether a hold has an effect
 };
+
+// Reads a policy, and says on standard error which of its tasks can keep others from their budgets. Throws Error.
+schedule::PolicyFile read_policy(const std::string &path);
 
 // Returns the exit status. Throws Error.
 int run_schedule(const Options &options, const ScheduleOptions &schedule);

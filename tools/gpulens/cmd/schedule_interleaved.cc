@@ -37,13 +37,14 @@ std::vector<u32> listed_tsgs(const Gpu &gpu, u32 runlist)
 	return ids;
 }
 
-std::vector<RunlistOrder> build_orders(const Gpu &gpu, const PolicyFile &policy, const std::vector<u64> &tsgs)
+std::vector<RunlistOrder> build_orders(const Gpu &gpu, const PolicyFile &policy,
+				       const std::vector<std::vector<u64>> &tsgs)
 {
 	std::vector<RunlistOrder> orders;
 	std::set<u32> runlists;
 
-	for (u64 tsg : tsgs)
-		runlists.insert(static_cast<u32>(tsg >> 32));
+	for (const std::vector<u64> &task : tsgs)
+		runlists.insert(static_cast<u32>(task[0] >> 32));
 	for (u32 runlist : runlists) {
 		std::vector<u32> ids = listed_tsgs(gpu, runlist);
 		std::vector<SimulatedTsg> levels;
@@ -53,7 +54,7 @@ std::vector<RunlistOrder> build_orders(const Gpu &gpu, const PolicyFile &policy,
 		for (u32 id : ids) {
 			SimulatedTsg t{.name = std::to_string(id)};
 			for (size_t i = 0; i < tsgs.size(); i++)
-				if (tsgs[i] == (u64{runlist} << 32 | id)) {
+				if (tsgs[i][0] == (u64{runlist} << 32 | id)) {
 					t.level = find_level(policy.tasks[i].level);
 					if (policy.tasks[i].slice_us)
 						order.slices_us[id] = policy.tasks[i].slice_us;
@@ -93,7 +94,7 @@ int show_plan(const Options &options, const Gpu &gpu, const std::vector<RunlistO
 } // namespace
 
 int schedule_interleaved(const Options &options, const ScheduleOptions &schedule, const PolicyFile &policy,
-			 const Gpu &gpu, const std::vector<u64> &tsgs)
+			 const Gpu &gpu, const std::vector<std::vector<u64>> &tsgs)
 {
 	if (!schedule.dry_run)
 		throw Error(Error::Unsupported,

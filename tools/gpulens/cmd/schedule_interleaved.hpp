@@ -11,6 +11,6 @@ namespace tool {
 
 // Returns the exit status. tsgs: of each task, runlist << 32 | id. Throws Error: also without a dry run.
 int schedule_interleaved(const Options &options, const ScheduleOptions &schedule, const schedule::PolicyFile &policy,
-			 const Gpu &gpu, const std::vector<u64> &tsgs);
+			 const Gpu &gpu, const std::vector<std::vector<u64>> &tsgs);
 
 } // namespace tool

@@ -6,10 +6,8 @@
 #include "gpulens/cmd/schedule_status.hpp"
 #include "gpulens/cmd/schedule_support.hpp"
 #include "lib/base/errors.hpp"
-#include "lib/base/file.hpp"
 #include "lib/base/format.hpp"
 #include "lib/schedule/live/program_backend.hpp"
-#include "lib/schedule/policy_file.hpp"
 #include "lib/turns/turn_file.hpp"
 
 #include <algorithm>
@@ -36,7 +34,7 @@ void check_policy(const PolicyFile &policy)
 		throw Error(Error::Input, policy.name + ": quantum_ms is below 5, the least through NVIDIA's driver");
 	for (const PolicyTask &t : policy.tasks) {
 		auto refuse = [&t](const char *reason) { throw Error(Error::Input, t.where + ": " + reason); };
-		if (!t.tsg.empty())
+		if (!t.tsgs.empty())
 			refuse("has a tsg, which only the module knows; through NVIDIA's driver, a task is found by "
 			       "its name");
 		if (t.slice_us)
@@ -169,7 +167,7 @@ std::string plan_text(const json &plan, bool gates)
 
 int schedule_programs(const Options &options, const ScheduleOptions &schedule)
 {
-	PolicyFile policy = parse_policy(read_json_file(schedule.file), schedule.file);
+	PolicyFile policy = read_policy(schedule.file);
 	if (policy.policy == Policy::Interleaved)
 		throw Error(Error::Input,
 			    policy.name + ": the policy interleaved needs the module; --source rm has no runlists");

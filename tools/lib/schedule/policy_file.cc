@@ -12,6 +12,7 @@ namespace tool::schedule {
 
 namespace {
 
+constexpr size_t MAX_TSGS = 1024;
 constexpr double MAX_MS = 600000;                                                     // ten minutes
 constexpr const char *POLICIES[] = {"fixed-priority", "edf", "share", "interleaved"}; // as enum Policy counts
 
@@ -38,16 +39,34 @@ Load read_load(const Item &item)
 {
 	Load load;
 
-	item.check_keys({"length_ms", "first_ms", "count", "endless"});
+	item.check_keys({"length_ms", "first_ms", "count", "endless", "closed"});
 	load.endless = item.has("endless") && item.at("endless") == true;
+	load.closed = item.has("closed") && item.at("closed") == true;
 	if (item.has("first_ms"))
 		load.first_ns = static_cast<u64>(std::llround(item.number("first_ms", 0, MAX_MS, "ms") * 1e6));
 	load.length_ns = read_ms(item, "length_ms");
 	if (load.endless == (load.length_ns != 0))
 		item.refuse("needs either length_ms or \"endless\": true");
+	if (load.endless && load.closed)
+		item.refuse("is endless, so that no job follows at its end (closed)");
 	if (item.has("count"))
 		load.count = item.integer("count", 1, 1000000);
 	return load;
+}
+
+// A text, or a list of them.
+std::vector<std::string> read_tsgs(const Item &item)
+{
+	std::vector<std::string> tsgs;
+
+	if (!item.at("tsg").is_array())
+		return {item.string("tsg")};
+	for (const nlohmann::ordered_json &tsg : item.at("tsg"))
+		if (tsg.is_string())
+			tsgs.push_back(tsg);
+	if (tsgs.empty() || tsgs.size() != item.at("tsg").size() || tsgs.size() > MAX_TSGS)
+		item.refuse(fmt::format("tsg is neither an id nor a list of 1 to {} ids", MAX_TSGS));
+	return tsgs;
 }
 
 // What a task may have under a policy.
@@ -60,6 +79,8 @@ void check_task(const Item &item, Policy policy, const PolicyTask &t)
 	for (const char *key : {"deadline_ms", "weight", "tenant"})
 		if (policy == Policy::Interleaved && item.has(key))
 			item.refuse(fmt::format("has {}, which the policy interleaved does not know", key));
+	if (policy == Policy::Interleaved && t.tsgs.size() > 1)
+		item.refuse("has several TSGs, which the policy interleaved does not know");
 	if (t.task.budget_ns && !t.task.period_ns)
 		item.refuse("has budget_ms but no period_ms");
 	if (t.task.budget_ns && t.task.deadline_ns)
@@ -72,8 +93,9 @@ void check_task(const Item &item, Policy policy, const PolicyTask &t)
 		item.refuse("has a server but no budget_ms");
 	if (is_real_time(policy, t.task) && (item.has("weight") || item.has("tenant")))
 		item.refuse("has a weight or a tenant, which only best-effort tasks have");
-	if (t.load.length_ns && !t.load.endless && t.load.count != 1 && !t.task.period_ns)
-		item.refuse("has a load but no period_ms; \"count\": 1 is a single job");
+	if (t.load.length_ns && !t.load.closed && t.load.count != 1 && !t.task.period_ns)
+		item.refuse("has a load but no period_ms; \"count\": 1 is a single job, \"closed\": true one after "
+			    "another");
 }
 
 PolicyTask read_task(const Item &item, Policy policy)
@@ -85,7 +107,7 @@ PolicyTask read_task(const Item &item, Policy policy)
 	t.where = item.where();
 	t.task.name = item.name();
 	if (item.has("tsg"))
-		t.tsg = item.string("tsg");
+		t.tsgs = read_tsgs(item);
 	if (item.has("priority"))
 		t.task.priority = item.integer("priority", 0, 1000000);
 	t.task.deadline_ns = read_ms(item, "deadline_ms");
@@ -103,7 +125,7 @@ PolicyTask read_task(const Item &item, Policy policy)
 		t.level = read_word(item, "level", {"low", "medium", "high"});
 	if (item.has("load")) {
 		t.load = read_load(item.object("load"));
-		t.load.period_ns = t.load.endless ? 0 : t.task.period_ns;
+		t.load.period_ns = t.load.endless || t.load.closed ? 0 : t.task.period_ns;
 	}
 	check_task(item, policy, t);
 	return t;
@@ -119,8 +141,9 @@ void check_tasks(const PolicyFile &file)
 		auto refuse = [&t](const std::string &reason) { throw Error(Error::Input, t.where + ": " + reason); };
 		if (!names.insert({t.task.name, &t}).second)
 			refuse("another task has this name");
-		if (!t.tsg.empty() && !tsgs.insert({t.tsg, &t}).second)
-			refuse(fmt::format("task {} has the TSG {}, too", tsgs[t.tsg]->task.name, t.tsg));
+		for (const std::string &tsg : t.tsgs)
+			if (auto [other, added] = tsgs.insert({tsg, &t}); !added)
+				refuse(fmt::format("task {} has the TSG {}, too", other->second->task.name, tsg));
 		if (!t.task.tenant.empty()) {
 			const PolicyTask *first = tenants.insert({t.task.tenant, &t}).first->second;
 			if (first->task.weight != t.task.weight)
@@ -140,6 +163,24 @@ void check_tasks(const PolicyFile &file)
 const char *name_policy(Policy policy)
 {
 	return POLICIES[static_cast<size_t>(policy)];
+}
+
+// A late job keeps its deadline, which is the earliest then for as long as it runs.
+std::string PolicyFile::starvation() const
+{
+	std::vector<std::string> unbounded, servers;
+
+	for (const PolicyTask &t : tasks)
+		if (t.task.budget_ns)
+			servers.push_back(fmt::format("{} from its {:g} ms of {:g}", t.task.name,
+						      static_cast<double>(t.task.budget_ns) / 1e6,
+						      static_cast<double>(t.task.period_ns) / 1e6));
+		else if (is_real_time(policy, t.task))
+			unbounded.push_back(t.task.name);
+	if (unbounded.empty() || servers.empty())
+		return "";
+	return fmt::format("{}: {} {} a deadline and no budget: a long job can keep {}", name,
+			   fmt::join(unbounded, ", "), unbounded.size() > 1 ? "have" : "has", fmt::join(servers, ", "));
 }
 
 std::vector<Task> PolicyFile::plain_tasks() const

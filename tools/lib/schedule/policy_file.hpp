@@ -9,8 +9,9 @@ constexpr u64 MAX_TASKS = 10000;
 
 struct PolicyTask {
 	Task task{};
-	std::string tsg{};   // [RUNLIST:]ID; empty: the file is for simulation only
-	u32 slice_us = 0;    // to set; 0: as it is
+	std::vector<std::string>
+		tsgs{};      // [RUNLIST:]ID of each of the program's; empty: the file is for simulation only
+	u32 slice_us = 0;    // to set for the first TSG; 0: as it is
 	std::string level{}; // "low", "medium", "high": of the policy interleaved, and for simulation; empty: low
 	Load load{};         // for simulation
 	std::string where{}; // "policy.json: task camera", for messages
@@ -23,6 +24,8 @@ struct PolicyFile {
 	std::vector<PolicyTask> tasks{};
 
 	std::vector<Task> plain_tasks() const;
+	// Returns a sentence about tasks of EDF that can keep servers from their budgets; empty: there are none.
+	std::string starvation() const;
 };
 
 // Throws Error, which names the file, the item and the reason.

@@ -92,6 +92,8 @@ private:
 		s.waiting.pop_front();
 		s.left = s.waiting.empty() ? 0 : length_of(task);
 		run_.finished.push_back({task, arrival, now});
+		if (loads_[task].closed && s.arrived < loads_[task].count)
+			plan_arrival(task, now);
 		r.jobs++;
 		r.total_ns += response;
 		r.worst_ns = std::max(r.worst_ns, response);

@@ -12,6 +12,7 @@ struct Load {
 	u64 period_ns = 0;    // between arrivals; 0: one job
 	u64 length_ns = 0;    // C, of each job; 0: no job arrives
 	u64 count = NEVER;    // number of jobs
+	bool closed = false;  // the next job arrives when the last one ends
 	bool endless = false; // one job that never ends
 };
 

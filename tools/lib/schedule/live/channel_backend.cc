@@ -91,11 +91,12 @@ u64 find_tsg(const Gpu &gpu, const std::string &text, const std::string &where)
 
 /* -- verbs -- */
 
-ChannelBackend::ChannelBackend(GpuPort &gpu, bool per_runlist, u64 lease_ns, const std::vector<u64> &tsgs)
-	: gpu_(gpu), per_runlist_(per_runlist), lease_ns_(lease_ns)
+ChannelBackend::ChannelBackend(GpuPort &gpu, bool per_runlist, u64 lease_ns, const std::vector<std::vector<u64>> &tsgs)
+	: gpu_(gpu), per_runlist_(per_runlist), lease_ns_(lease_ns), tasks_(tsgs.size())
 {
-	for (u64 id : tsgs)
-		tasks_.push_back({.id = id});
+	for (size_t i = 0; i < tsgs.size(); i++)
+		for (u64 id : tsgs[i])
+			tasks_[i].push_back({.id = id});
 }
 
 std::string ChannelBackend::id_text(u64 id) const
@@ -114,7 +115,11 @@ bool ChannelBackend::extend_lease()
 	u64 now = gpu_.now();
 	bool lost = lease_end_ && now > lease_end_;
 
-	if (!lost && std::any_of(tasks_.begin(), tasks_.end(), [](const TaskTsg &t) { return !t.held.empty(); }))
+	auto has_held = [](const std::vector<TaskTsg> &task) {
+		return std::any_of(task.begin(), task.end(), [](const TaskTsg &t) { return !t.held.empty(); });
+	};
+
+	if (!lost && std::any_of(tasks_.begin(), tasks_.end(), has_held))
 		lost = gpu_.hold_channel(fmt::format("* {}", lease_ms())) != 0;
 	if (lost)
 		release_all();
@@ -135,36 +140,49 @@ const Tsg *ChannelBackend::find(const Gpu &gpu, const TaskTsg &task) const
 	return found;
 }
 
+const Tsg *ChannelBackend::find_again(const Gpu &gpu, TaskTsg &task) const
+{
+	const Tsg *tsg = find(gpu, task);
+	std::set<std::pair<u32, u64>> found;
+
+	task.channels.clear();
+	task.running = false;
+	if (!tsg)
+		return nullptr;
+	for (const Channel &c : tsg->channels)
+		found.insert({c.id, c.inst});
+	// Drivers use ids again: this TSG is another program's.
+	if (!task.known.empty() && !found.empty() &&
+	    std::none_of(found.begin(), found.end(), [&](const auto &c) { return task.known.contains(c); })) {
+		task.held.clear();
+		return nullptr;
+	}
+	task.known = found;
+	return tsg;
+}
+
 std::vector<TaskState> ChannelBackend::account()
 {
 	Gpu gpu = gpu_.read_gpu();
 
 	last_.assign(tasks_.size(), {});
 	for (size_t i = 0; i < tasks_.size(); i++) {
-		const Tsg *tsg = find(gpu, tasks_[i]);
 		TaskState &s = last_[i];
-		std::set<std::pair<u32, u64>> found;
-		tasks_[i].channels.clear();
-		if (!tsg)
-			continue;
-		for (const Channel &c : tsg->channels)
-			found.insert({c.id, c.inst});
-		// Drivers use ids again: this TSG is another program's.
-		if (!tasks_[i].known.empty() && !found.empty() &&
-		    std::none_of(found.begin(), found.end(),
-				 [&](const auto &c) { return tasks_[i].known.contains(c); })) {
-			tasks_[i].held.clear();
-			continue;
+		bool disabled = false, enabled = false;
+		for (TaskTsg &t : tasks_[i]) {
+			const Tsg *tsg = find_again(gpu, t);
+			if (!tsg)
+				continue;
+			s.present = true;
+			for (const Channel &c : tsg->channels) {
+				t.channels.push_back(make_key(c.runlist, c.id));
+				t.running |= !c.err && c.on_engine();
+				s.ready |= !c.err && c.state.busy && !c.faulted();
+				(!c.err && !c.state.enable ? disabled : enabled) = true;
+			}
+			s.running |= t.running;
 		}
-		tasks_[i].known = found;
-		s.present = true;
-		s.held = !tsg->channels.empty();
-		for (const Channel &c : tsg->channels) {
-			tasks_[i].channels.push_back(make_key(c.runlist, c.id));
-			s.ready |= !c.err && c.state.busy && !c.faulted();
-			s.running |= !c.err && c.on_engine();
-			s.held &= !c.err && !c.state.enable;
-		}
+		s.held = disabled && !enabled;
 	}
 	return last_;
 }
@@ -178,21 +196,24 @@ Answer ChannelBackend::undo_hold(size_t task, Outcome outcome, std::string reaso
 
 Answer ChannelBackend::hold(size_t task)
 {
-	TaskTsg &t = tasks_[task];
+	size_t channels = 0;
 
-	if (t.channels.empty())
-		return {Outcome::Refused, "it has no channels"};
-	for (u64 channel : t.channels) {
-		int err = gpu_.now() > lease_end_
-				  ? ETIME
-				  : gpu_.hold_channel(fmt::format("{} {}", id_text(channel), lease_ms()));
-		if (err == EALREADY) // disabled by somebody else, who is to enable it
-			continue;
-		if (err)
-			return undo_hold(task, Outcome::Refused, std::strerror(err));
-		if (std::find(t.held.begin(), t.held.end(), channel) == t.held.end())
-			t.held.push_back(channel);
+	for (TaskTsg &t : tasks_[task]) {
+		channels += t.channels.size();
+		for (u64 channel : t.channels) {
+			int err = gpu_.now() > lease_end_
+					  ? ETIME
+					  : gpu_.hold_channel(fmt::format("{} {}", id_text(channel), lease_ms()));
+			if (err == EALREADY) // disabled by somebody else, who is to enable it
+				continue;
+			if (err)
+				return undo_hold(task, Outcome::Refused, std::strerror(err));
+			if (std::find(t.held.begin(), t.held.end(), channel) == t.held.end())
+				t.held.push_back(channel);
+		}
 	}
+	if (!channels)
+		return {Outcome::Refused, "it has no channels"};
 	// A disabled channel goes on until its TSG leaves the engine.
 	if (account()[task].running) {
 		if (Answer answer = evict(task); answer.outcome != Outcome::Done)
@@ -207,17 +228,18 @@ Answer ChannelBackend::hold(size_t task)
 
 Answer ChannelBackend::release(size_t task)
 {
-	TaskTsg &t = tasks_[task];
 	int first = 0;
 
-	for (u64 channel : t.held) {
-		int err = gpu_.write_file("enable_channel", id_text(channel));
-		// A channel that is not there any more is held by nobody.
-		if (err && err != ENOENT)
-			first = first ? first : err;
-	}
-	if (!first)
-		t.held.clear();
+	for (TaskTsg &t : tasks_[task])
+		for (u64 channel : t.held) {
+			int err = gpu_.write_file("enable_channel", id_text(channel));
+			// A channel that is not there any more is held by nobody.
+			if (err && err != ENOENT)
+				first = first ? first : err;
+		}
+	for (TaskTsg &t : tasks_[task])
+		if (!first)
+			t.held.clear();
 	return answer_status(first);
 }
 
@@ -233,17 +255,22 @@ Answer ChannelBackend::release_all()
 
 Answer ChannelBackend::evict(size_t task)
 {
-	int err = gpu_.write_file("preempt_tsg", id_text(tasks_[task].id));
-
-	// While a preempt of the driver is pending, nothing was written: once more.
-	if (err == EBUSY)
-		err = gpu_.write_file("preempt_tsg", id_text(tasks_[task].id));
-	return answer_status(err);
+	for (const TaskTsg &t : tasks_[task]) {
+		if (!t.running)
+			continue;
+		int err = gpu_.write_file("preempt_tsg", id_text(t.id));
+		// While a preempt of the driver is pending, nothing was written: once more.
+		if (err == EBUSY)
+			err = gpu_.write_file("preempt_tsg", id_text(t.id));
+		if (err)
+			return answer_status(err);
+	}
+	return {};
 }
 
 Answer ChannelBackend::set_slice(size_t task, u32 us)
 {
-	return answer_status(gpu_.write_file("tsg_timeslice", fmt::format("{} {}", id_text(tasks_[task].id), us)));
+	return answer_status(gpu_.write_file("tsg_timeslice", fmt::format("{} {}", id_text(tasks_[task][0].id), us)));
 }
 
 } // namespace tool::schedule

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 // The back end for TSGs of a GPU whose channels can be disabled: through the files of /proc/gpuX, or whatever implements
-// GpuPort. A TSG is held by disabling its channels and taking it off the engine. Other TSGs are left alone.
+// GpuPort. A task is a program, so that it may have TSGs on several runlists: it is held by disabling the channels of all of
+// them and taking these off their engines. Other TSGs are left alone.
 // The module ends each hold when its lease is over, or when this process has ended (hold_channel in docs/proc.md).
 #pragma once
 #include "lib/model/model.hpp"
@@ -52,9 +53,10 @@ u64 find_tsg(const Gpu &gpu, const std::string &text, const std::string &where);
 
 class ChannelBackend : public Backend {
 public:
-	// per_runlist: ids count per runlist (Chip::ids_per_runlist). tsgs: of each task, as find_tsg() returns them.
-	ChannelBackend(GpuPort &gpu, bool per_runlist, u64 lease_ns, const std::vector<u64> &tsgs);
+	// per_runlist: ids count per runlist (Chip::ids_per_runlist). tsgs: of each task one or more, as find_tsg() returns them.
+	ChannelBackend(GpuPort &gpu, bool per_runlist, u64 lease_ns, const std::vector<std::vector<u64>> &tsgs);
 
+	// Of the task's first TSG.
 	Answer set_slice(size_t task, u32 us) override;
 	Answer hold(size_t task) override;
 	Answer release(size_t task) override;
@@ -70,10 +72,13 @@ private:
 		std::vector<u64> channels{};           // as last seen
 		std::vector<u64> held{};               // channels that this process has disabled
 		std::set<std::pair<u32, u64>> known{}; // its channels with their instance blocks
+		bool running = false;                  // as last seen
 	};
 
 	const Tsg *find(const Gpu &gpu, const TaskTsg &task) const;
-	Answer evict(size_t task); // off the engine, once
+	// Returns the TSG as the GPU has it; null: it is not there, or is another program's by now.
+	const Tsg *find_again(const Gpu &gpu, TaskTsg &task) const;
+	Answer evict(size_t task); // off the engines, once
 	Answer undo_hold(size_t task, Outcome outcome, std::string reason);
 	// Returns the id of a TSG or channel in the module's format. id: runlist << 32 | id.
 	std::string id_text(u64 id) const;
@@ -82,7 +87,7 @@ private:
 	GpuPort &gpu_;
 	bool per_runlist_;
 	u64 lease_ns_, lease_end_ = 0; // 0: no lease yet
-	std::vector<TaskTsg> tasks_;
+	std::vector<std::vector<TaskTsg>> tasks_;
 	std::vector<TaskState> last_;
 };
 
