@@ -118,3 +118,34 @@ def test_a_policy_is_recorded(tmp_path: pathlib.Path) -> None:
     assert int(row[-4]) >= 20  # jobs of 30 ms each
     assert "policy share\n" in out
     assert not (tmp_path / "run/schedule-steps").exists()
+
+
+def test_a_killed_policy_ends(tmp_path: pathlib.Path) -> None:
+    """The steps of a coordinator that was killed before the recording begins are not of it, and one that is killed
+    meanwhile ends then. Seen failing without the lock: its last decision lasted for the whole recording."""
+    start_task(tmp_path, "a", "jobs", "5", "30")
+    start_task(tmp_path, "b")
+    tasks = ({"name": "a", "deadline_ms": 25}, {"name": "b"})
+    names = []
+    for killed_before in (True, False):
+        with Coordinator(tmp_path, "edf", *tasks) as coordinator:
+            CLOCK.run(0.5)
+            trace = tmp_path / "run.perfetto-trace"
+            if killed_before:
+                coordinator.process.kill()
+                coordinator.process.wait()
+            with subprocess.Popen([BIN / "gpulens", "--source", "rm", "record", "--for", "2s", "--every", "10ms", "-o",
+                                   trace], env={**make_environment(tmp_path), "GPULENS_RUNTIME_DIR": str(
+                                       tmp_path / "run")}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+                                  ) as recorder:
+                CLOCK.run(0.5)
+                coordinator.process.kill()
+                CLOCK.wait(recorder)
+                assert recorder.returncode == 0, recorder.communicate()
+        tracks = read_tracks(trace.read_bytes())
+        names.append([name for name in tracks if name.startswith("task")])
+    assert names[0] == [] and set(names[1]) == {"task a", "task b"}
+    marks = [event for name, events in tracks.items() if not name.startswith(("task", "jobs")) for event in events
+             if event.name == "policy ends"]
+    ends = [event.time for event in tracks["task b"] if event.kind == END_SLICE]
+    assert len(marks) == 1 and max(ends) <= marks[0].time + 20_000_000

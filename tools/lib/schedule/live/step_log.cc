@@ -5,8 +5,11 @@
 #include "lib/base/monotonic.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <endian.h>
+#include <fcntl.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 namespace tool::schedule {
@@ -26,6 +29,17 @@ ScheduleRecord make_record(ScheduleStep step, u64 time, u32 task, u64 value, con
 	return r;
 }
 
+// Whether a coordinator has the file.
+bool is_locked(const std::string &path)
+{
+	int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	bool locked = fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) && errno == EWOULDBLOCK;
+
+	if (fd >= 0)
+		close(fd);
+	return locked;
+}
+
 } // namespace
 
 StepLog::StepLog(std::string path, u64 devices) : path_(std::move(path))
@@ -33,6 +47,8 @@ StepLog::StepLog(std::string path, u64 devices) : path_(std::move(path))
 	ring_ = gpulens::map_file<StepRing>(path_.c_str(), O_CREAT | O_EXCL | O_TRUNC);
 	if (!ring_)
 		return;
+	lock_ = open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	flock(lock_, LOCK_EX);
 	ring_->devices = devices;
 	ring_->magic = StepRing::MAGIC;
 }
@@ -43,6 +59,8 @@ StepLog::~StepLog()
 		return;
 	add(ScheduleStep::End, now_ns());
 	unlink(path_.c_str());
+	if (lock_ >= 0)
+		close(lock_);
 }
 
 void StepLog::add(ScheduleStep step, u64 time, u32 task, u64 value, const std::string &name)
@@ -59,7 +77,7 @@ void StepReader::map()
 	ino_t inode = 0;
 	gpulens::Mapped<const StepRing> ring = gpulens::map_file<const StepRing>(path_.c_str(), 0, &inode);
 
-	if (!ring || inode == inode_ || ring->magic != StepRing::MAGIC)
+	if (!ring || inode == inode_ || ring->magic != StepRing::MAGIC || !is_locked(path_))
 		return;
 	ring_ = std::move(ring);
 	inode_ = inode;
@@ -99,6 +117,11 @@ std::vector<ScheduleRecord> StepReader::read()
 	map(); // another coordinator's
 	if (ring_)
 		take(steps);
+	if (ring_ && !is_locked(path_)) {
+		if (steps.empty() || steps.back().step != static_cast<u8>(ScheduleStep::End))
+			steps.push_back(make_record(ScheduleStep::End, now_ns(), 0, 0, ""));
+		ring_ = nullptr;
+	}
 	return steps;
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// The last steps of a coordinator, in a file that gpulens record of the same user maps: a ring of ScheduleRecord.
+// The last steps of a coordinator, in a file that gpulens record of the same user maps: a ring of ScheduleRecord. The coordinator
+// has the file locked (flock(2)): without the lock, it was killed.
 #pragma once
 #include "lib/launch/mapped_file.hpp"
 #include "lib/model/recording.hpp"
@@ -35,6 +36,7 @@ public:
 private:
 	std::string path_;
 	gpulens::Mapped<StepRing> ring_;
+	int lock_ = -1;
 };
 
 // Reads the steps of the coordinators that have the file one after another.
@@ -42,8 +44,8 @@ class StepReader {
 public:
 	explicit StepReader(std::string path) : path_(std::move(path)) {}
 
-	// Returns the steps since the last call, and Missing for those that were overwritten. The first call returns those
-	// that the file has.
+	// Returns the steps since the last call, Missing for those that were overwritten, and End if the coordinator was killed. The
+	// first call returns those that the file of a living one has.
 	std::vector<ScheduleRecord> read();
 	// Of the steps that were read last.
 	u64 devices() const { return devices_; }
