@@ -52,8 +52,7 @@ int simulate_all_policies(const SimulateArguments &arguments, const Options &opt
 // Simulates the tasks of a policy. Returns the exit status.
 int simulate_tasks(const SimulateArguments &arguments, const Options &options)
 {
-	PolicySimulation s =
-		simulate_policy_file(read_policy(arguments.policy), arguments.for_ns, arguments.switch_ns);
+	PolicySimulation s = simulate_policy_file(read_policy(arguments.policy), arguments.for_ns, arguments.switch_ns);
 
 	return print_text(options.json ? json_text(policy_simulation_json(s)) : policy_simulation_text(s)) ? EXIT_DONE
 													   : EXIT_PART;

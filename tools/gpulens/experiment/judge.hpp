@@ -12,7 +12,7 @@ const char *finding_name(Finding finding); // "seen", "not seen", "cannot be tol
 
 struct Verdict {
 	Finding finding = Finding::Unknown;
-	std::string rule;     // "R4"
+	std::string rule;       // "R4"
 	std::string sentence{}; // with the numbers that it is based on
 	nlohmann::ordered_json numbers = nlohmann::ordered_json::object();
 };
