@@ -32,7 +32,7 @@ def test_record_knows_programs_started_by_run(tmp_path: pathlib.Path, own: bool)
                       PIDS=str(program.pid), NOTES=str(program.pid))
         program.kill()
     assert (done.returncode, done.stderr) == (0, "")
-    first = done.stdout.splitlines()[2]
+    first = done.stdout.splitlines()[3]  # after why it is sampled
     assert (f" 6 ({program.pid} sleep) " in first and "2.048 ms" in first) == own
     assert (" channel 11 " in first) != own
 

@@ -7,11 +7,15 @@
 
 #include <class/cl0080.h>
 #include <class/cl2080.h>
+#include <class/cl90cd.h>
+#include <class/cl90cdfecs.h>
 #include <ctrl/ctrl0000/ctrl0000gpu.h>
 #include <ctrl/ctrl0080.h>
 #include <ctrl/ctrl2080.h>
+#include <ctrl/ctrl90cd.h>
 #include <ctrl/ctrla06c.h>
 #include <nv-ioctl.h>
+#include <nv-unix-nvos-params-wrappers.h>
 #include <nvos.h>
 
 #include <cstddef>
@@ -163,6 +167,34 @@ int main(int argc, char **argv)
 	PLACE(ClassList, classes, NV2080, GPU_GET_ENGINE_CLASSLIST, classList);
 	CONTROL(Pids, NV2080, GPU_GET_PIDS);
 	PLACE(Pids, pids, NV2080, GPU_GET_PIDS, pidTbl);
+	check_size("NV_MEMORY_ALLOCATION_PARAMS", 0,
+		   version < "550" ? rm::MemoryAlloc::OLD_SIZE : sizeof(rm::MemoryAlloc), 0,
+		   sizeof(NV_MEMORY_ALLOCATION_PARAMS));
+	SIZE(EventBufferAlloc, NV_EVENT_BUFFER_ALLOC_PARAMETERS);
+	SIZE(EventBufferHeader, NV_EVENT_BUFFER_HEADER);
+	SIZE(MapMemory, nv_ioctl_nvos33_parameters_with_fd);
+	check_offset("nv_ioctl_nvos33_parameters_with_fd.fd", offsetof(rm::MapMemory, fd),
+		     offsetof(nv_ioctl_nvos33_parameters_with_fd, fd));
+	check_offset("NVOS33_PARAMETERS.status", offsetof(rm::MapMemory, status), offsetof(NVOS33_PARAMETERS, status));
+	check_offset("NV_MEMORY_ALLOCATION_PARAMS.size", offsetof(rm::MemoryAlloc, size),
+		     offsetof(NV_MEMORY_ALLOCATION_PARAMS, size));
+	check_offset("NV_MEMORY_ALLOCATION_PARAMS.attr2", offsetof(rm::MemoryAlloc, attr2),
+		     offsetof(NV_MEMORY_ALLOCATION_PARAMS, attr2));
+	check_offset("NV_EVENT_BUFFER_ALLOC_PARAMETERS.hSubDevice", offsetof(rm::EventBufferAlloc, subdevice),
+		     offsetof(NV_EVENT_BUFFER_ALLOC_PARAMETERS, hSubDevice));
+	check_offset("NV_EVENT_BUFFER_ALLOC_PARAMETERS.hRecordBuffer", offsetof(rm::EventBufferAlloc, record_buffer),
+		     offsetof(NV_EVENT_BUFFER_ALLOC_PARAMETERS, hRecordBuffer));
+	check_size("NV_EVENT_BUFFER_FECS_RECORD_V2", 0, sizeof(rm::SwitchRecord) - 8, 0,
+		   sizeof(NV_EVENT_BUFFER_FECS_RECORD_V2));
+	check_offset("NV_EVENT_BUFFER_FECS_RECORD_V2.pid", offsetof(rm::SwitchRecord, pid) - 8,
+		     offsetof(NV_EVENT_BUFFER_FECS_RECORD_V2, pid));
+	CONTROL(BindSwitches, NV2080, GR_FECS_BIND_EVTBUF_FOR_UID_V2);
+	PLACE(BindSwitches, reason, NV2080, GR_FECS_BIND_EVTBUF_FOR_UID_V2, reasonCode);
+	check_size("NV_EVENT_BUFFER_CTRL_CMD_ENABLE_EVENTS", rm::EnableEvents::CMD, sizeof(rm::EnableEvents),
+		   NV_EVENT_BUFFER_CTRL_CMD_ENABLE_EVENTS, sizeof(NV_EVENT_BUFFER_CTRL_CMD_ENABLE_EVENTS_PARAMS));
+	check_size("NV_EVENT_BUFFER_CTRL_CMD_UPDATE_GET", rm::UpdateGet::CMD, sizeof(rm::UpdateGet),
+		   NV_EVENT_BUFFER_CTRL_CMD_UPDATE_GET, sizeof(NV_EVENT_BUFFER_CTRL_CMD_UPDATE_GET_PARAMS));
+	CONTROL(TimerTime, NV2080, TIMER_GET_TIME);
 	CONTROL(GroupSetTimeslice, NVA06C, SET_TIMESLICE);
 	CONTROL(GroupPreempt, NVA06C, PREEMPT);
 	PLACE(GroupPreempt, timeout_us, NVA06C, PREEMPT, timeoutUs);

@@ -10,6 +10,7 @@
 #include <dlfcn.h>
 #include <mutex>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 
 namespace {
 
@@ -48,7 +49,9 @@ int open_either(const char *name, const char *path, int flags, int mode)
 	auto open = find_real<int (*)(const char *, int, ...)>(name);
 	bool control = is_node(path, "/dev/nvidiactl"), gpu = is_gpu(path);
 	int refused = gpu ? Rm::the().refuses(path) : 0;
-	int fd = refused ? -1 : open(control || gpu ? "/dev/null" : path, flags, mode);
+	int fd = refused                                 ? -1
+		 : control && Rm::the().fakes_switches() ? memfd_create("nvidiactl", MFD_CLOEXEC) // which can be mapped
+							 : open(control || gpu ? "/dev/null" : path, flags, mode);
 
 	if (refused)
 		errno = refused;

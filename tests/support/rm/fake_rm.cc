@@ -17,6 +17,7 @@
 //	GPULENS_FAKE_RM_SIZES=C:N,... parameters of command C (hexadecimal) have N bytes
 //	GPULENS_FAKE_RM_FULL=1        no client can be allocated: NV_ERR_INSUFFICIENT_RESOURCES
 //	GPULENS_FAKE_RM_SHARED=FILE   TSGs run, and are held, as fake_schedule.hpp describes; GPULENS_FAKE_RM_VERBS names what fails
+//	GPULENS_FAKE_RM_SWITCHES=HOW  the driver records context switches: fake_switches.hpp; without it, it does not
 //	GPULENS_FAKE_RM_BUSY=N        the first N ioctls are answered with EAGAIN
 //	GPULENS_FAKE_RM_LOG=FILE      gets a line for each ioctl: "control 0x20801701 NV_OK"
 #include "fake_rm.hpp"
@@ -91,6 +92,9 @@ Rm::Rm()
 	// Controls that change something: ctrl2080fifo.h, ctrl2080gr.h, ctrla06c.h.
 	if (*read_env("GPULENS_FAKE_RM_SHARED"))
 		sizes_.insert({{0x2080110b, 536}, {0x20801215, 32}, {0xa06c0103, 8}, {0xa06c0105, 8}});
+	sizes_.insert({{0x20800403, 8}}); // ctrl2080tmr.h
+	if (switches_.faked())            // ctrl2080gr.h, ctrl90cd.h
+		sizes_.insert({{0x20801238, 24}, {0x90cd0101, 8}, {0x90cd0102, 8}, {0x90cd0104, 0}});
 	sizes_580_ = sizes_;
 	for (auto [cmd, size] : sizes_in(read_env("GPULENS_FAKE_RM_VERSION")))
 		sizes_[cmd] = size;
@@ -169,6 +173,7 @@ int Rm::ioctl(unsigned long request, void *arg)
 		auto object = objects_.find(Params{bytes, 16}.get(8));
 		uint32_t status = object == objects_.end() ? OBJECT_NOT_FOUND : OK;
 		log("free", status == OK ? object->second : 0, status);
+		switches_.free(Params{bytes, 16}.get(8));
 		if (status == OK) {
 			std::erase_if(groups_, [&](const auto &group) { return group.first == object->first; });
 			for (auto &[group, channels] : groups_)
@@ -178,6 +183,9 @@ int Rm::ioctl(unsigned long request, void *arg)
 		Params{bytes, 16}.put(12, status);
 		return 0;
 	}
+	case 0xc038464e: // NV_ESC_RM_MAP_MEMORY, nv_ioctl_nvos33_parameters_with_fd
+		map(bytes);
+		return 0;
 	default:
 		log("ioctl", static_cast<uint32_t>(request), ARGUMENT);
 		errno = EINVAL;
@@ -188,12 +196,10 @@ int Rm::ioctl(unsigned long request, void *arg)
 // NVOS21: root 0, parent 4, object 8, class 12, parameters 16, their size 24, status 28
 void Rm::alloc(uint8_t *bytes)
 {
-	static const std::map<uint32_t, std::pair<uint32_t, uint32_t>>
-		wanted =
-			{
-				{0x41, {0, 0}},       {0x80, {0x41, 56}},    {0x2080, {0x80, 4}},
-				{0xa06c, {0x80, 20}}, {0xc86f, {0xa06c, 0}}, {0xcbc0, {0xc86f, 0}},
-				{0xc8b5, {0xc86f, 0}}}; // parent's class, size of parameters
+	static const std::map<uint32_t, std::pair<uint32_t, uint32_t>> wanted = {
+		{0x41, {0, 0}},        {0x80, {0x41, 56}},    {0x2080, {0x80, 4}},   {0xa06c, {0x80, 20}},
+		{0xc86f, {0xa06c, 0}}, {0xcbc0, {0xc86f, 0}}, {0xc8b5, {0xc86f, 0}}, {0x90ce, {0x41, 128}},
+		{0x90cd, {0x41, 72}}}; // parent's class, size of parameters
 	Params a{bytes, 32};
 	auto row = wanted.find(a.get(12));
 	auto parent = objects_.find(a.get(4));
@@ -201,13 +207,17 @@ void Rm::alloc(uint8_t *bytes)
 
 	if (a.get(12) == 0x41 && *read_env("GPULENS_FAKE_RM_FULL"))
 		status = RESOURCES;
-	else if (row == wanted.end())
+	else if (row == wanted.end() || (a.get(12) >> 4 == 0x90c && !switches_.faked()))
 		status = 0x22; // NV_ERR_INVALID_CLASS
 	else if (row->second.first && (parent == objects_.end() || parent->second != row->second.first))
 		status = OBJECT_NOT_FOUND;
 	else if (a.get(12) == 0x80 && !gpu_node_)
 		status = PERMISSIONS; // as an H200's driver answered
-	else if (a.get(24) != row->second.second)
+	else if (a.get(24) !=
+		 row->second.second -
+			 (a.get(12) == 0x90ce && std::string(read_env("GPULENS_FAKE_RM_VERSION")).starts_with("535")
+				  ? 8
+				  : 0))
 		status = PARAM_STRUCT;
 	else if (a.get(12) == 0x80) {
 		uint64_t where;
@@ -215,6 +225,12 @@ void Rm::alloc(uint8_t *bytes)
 		device = *make_pointer<const uint32_t>(where); // NV0080_ALLOC_PARAMETERS.deviceId
 		if (device >= gpus_.size())
 			status = ARGUMENT;
+	}
+	if (status == OK && a.get(12) >> 4 == 0x90c) {
+		uint64_t where;
+		memcpy(&where, bytes + 16, 8);
+		status = a.get(12) == 0x90ce ? switches_.alloc_memory(handle, make_pointer<uint8_t>(where))
+					     : switches_.alloc_buffer(handle, make_pointer<uint8_t>(where));
 	}
 	if (status == OK && a.get(12) == 0xa06c)
 		groups_.push_back({handle, {}});
@@ -272,7 +288,7 @@ void Rm::control(uint8_t *bytes)
 uint32_t Rm::answer(uint32_t object, uint32_t cls, uint32_t cmd, const Params &p)
 {
 	static const std::map<uint32_t, uint32_t> prefix = {
-		{0x41, 0}, {0x80, 0x80}, {0x2080, 0x2080}, {0xa06c, 0xa06c}};
+		{0x41, 0}, {0x80, 0x80}, {0x2080, 0x2080}, {0xa06c, 0xa06c}, {0x90cd, 0x90cd}};
 
 	if (prefix.at(cls) != cmd >> 16)
 		return NOT_SUPPORTED;
@@ -283,6 +299,8 @@ uint32_t Rm::answer(uint32_t object, uint32_t cls, uint32_t cmd, const Params &p
 		return answer_device(cmd, p);
 	if (cls == 0xa06c)
 		return answer_group(object, cmd, p);
+	if (cls == 0x90cd)
+		return answer_buffer(cmd, p);
 	switch (cmd >> 8 & 0xff) {
 	case 0x12: return answer_gr(cmd, p);
 	case 0x2a: return answer_copies(cmd, p);
@@ -387,6 +405,7 @@ uint32_t Rm::answer_gr(uint32_t cmd, const Params &p)
 		return chid < 0 ? 0x21 : OK; // NV_ERR_INVALID_CHANNEL
 	}
 	case 0x20801215: return count_switches(p);
+	case 0x20801238: return switches_.bind(p.bytes);
 	case 0x20801235: // GR_GET_CTXSW_MODES: channel 0, CILP 16, GFXP 20; WFI until there is an object of the engine
 		for (size_t i = 0; i < groups_.size() && tsg(i); i++) {
 			const std::vector<uint32_t> &channels = groups_[i].second;
@@ -444,6 +463,7 @@ uint32_t Rm::answer_engines(uint32_t cmd, const Params &p)
 
 	switch (cmd) {
 	case 0x2080110b: return disable_channels(p);
+	case 0x20800403: return switches_.read_timer(p.bytes);
 	case 0x20801701: // MC_GET_ARCH_INFO
 		p.put(0, read_number(common()["arch"]["architecture"]));
 		p.put(4, read_number(common()["arch"]["implementation"]));
@@ -529,13 +549,12 @@ uint32_t Rm::answer_engines(uint32_t cmd, const Params &p)
 		return OK;
 	}
 	case 0x20802096: { // PERF_GET_GPUMON_PERFMON_UTIL_SAMPLES_V2: time 0, pid of the graphics engine 144
-		// The GPU's own clock, ns ahead of CLOCK_MONOTONIC, and 16 ppm slower as an H100's was.
-		static constexpr uint64_t AHEAD = 1795404266631443000, NOTES = 200000000;
+		static constexpr uint64_t NOTES = 200000000;
 		timespec now;
 		usleep(300); // a part of what four H200s took
 		clock_gettime(CLOCK_MONOTONIC, &now);
 		uint64_t now_ns = static_cast<uint64_t>(now.tv_sec * 1000000000 + now.tv_nsec),
-			 gpu_ns = AHEAD + now_ns - now_ns / 1000000 * 16;
+			 gpu_ns = Switches::gpu_ns(now_ns);
 		for (uint32_t i = 0; i < 72; i++) {
 			uint64_t t = gpu_ns / NOTES * NOTES - i * NOTES;
 			uint32_t at = 16 + 776 * i;

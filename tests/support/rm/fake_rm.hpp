@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 // The resource manager that fake_rm.cc implements from a recording; fake_node.cc connects it to device nodes.
 #pragma once
+#include "fake_switches.hpp"
+
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
@@ -34,6 +36,7 @@ public:
 	static Rm &the();
 
 	bool fakes() const { return !facts_.empty(); }
+	bool fakes_switches() const { return fakes() && switches_.faked(); }
 	bool owns(int fd) const { return fds_.count(fd) != 0; }
 	bool records(uint32_t pid) const; // whether the recording has a process of this pid
 	void opened(int control) { fds_.insert(control); }
@@ -52,6 +55,9 @@ private:
 	uint32_t schedule_group(uint32_t object, uint32_t cmd, const Params &p);
 	uint32_t disable_channels(const Params &p);
 	uint32_t count_switches(const Params &p);
+	uint32_t answer_buffer(uint32_t cmd, const Params &p);
+	void set_switches();
+	void map(uint8_t *m);
 	uint32_t answer_root(uint32_t cmd, const Params &p);
 	uint32_t answer_gr(uint32_t cmd, const Params &p);
 	uint32_t answer_engines(uint32_t cmd, const Params &p);
@@ -78,6 +84,7 @@ private:
 	std::vector<std::pair<uint32_t, std::vector<uint32_t>>> groups_; // handles: of a TSG, of its channels
 	std::set<uint32_t> computes_; // groups with an object on one of their channels
 	std::set<int> fds_;
+	Switches switches_;
 	uint32_t next_ = 0xc1d00001;
 	int answers_ = 0;
 	FILE *log_ = nullptr;

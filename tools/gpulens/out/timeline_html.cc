@@ -129,7 +129,7 @@ Survey survey_of(const Timeline &t)
 
 std::string describe_row(const Row &r)
 {
-	return fmt::format("{} {}{}", r.bare ? "channel" : "TSG", r.tsg,
+	return fmt::format("{}{}", name_task(r.bare, r.tsg),
 			   r.owner ? escape_xml(fmt::format(" ({})", r.owner->text())) : "");
 }
 
@@ -169,6 +169,9 @@ private:
 
 	std::string draw_sampling() const
 	{
+		if (!t_.period_us)
+			return fmt::format("<p>{:.3f} s, each context switch by the driver's records; {} lost.</p>\n",
+					   t_.seconds(), t_.lost);
 		std::string out = fmt::format(
 			"<p>{:.3f} s, {} samples of each engine, one every {} (99% within {}, longest {}; "
 			"{} requested). A slot is the uninterrupted time of a TSG on an engine, known to within one "

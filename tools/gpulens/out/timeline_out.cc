@@ -23,8 +23,7 @@ std::string interval_label(const Interval &i)
 {
 	if (i.phase == Phase::Error)
 		return "unreadable";
-	return fmt::format("{}{} {}", i.phase == Phase::Switching ? "switching, " : "", i.bare ? "channel" : "TSG",
-			   i.tsg);
+	return (i.phase == Phase::Switching ? "switching, " : "") + name_task(i.bare, i.tsg);
 }
 
 constexpr size_t SLOT_COLUMNS = 8;    // of the table of slots, without those of owners
@@ -309,8 +308,8 @@ SlotTable slot_table(const Timeline &t, const std::string &none)
 			const Lengths &lengths = slots.lengths_ns;
 			bool any = lengths.count();
 			table.rows.push_back({t.tracks[i].engine.short_name(),
-					      fmt::format("{}{}{}", slots.bare ? "channel " : "", slots.tsg,
-							  slots.owner ? fmt::format(" ({})", slots.owner->text()) : ""),
+					      (slots.bare ? name_task(true, slots.tsg) : std::to_string(slots.tsg)) +
+						      (slots.owner ? fmt::format(" ({})", slots.owner->text()) : ""),
 					      format_share(static_cast<double>(slots.on_ns) / whole, t.ticks) +
 						      (t.ticks && t.ticks < 100 ? "" : "%"),
 					      std::to_string(lengths.count()),
@@ -332,11 +331,17 @@ SlotTable slot_table(const Timeline &t, const std::string &none)
 
 std::string timeline_text(const Timeline &t)
 {
-	std::string out = fmt::format("{}: {:.3f} s, {} ticks ", t.name(), t.seconds(), t.ticks);
+	std::string out = fmt::format("{}: {:.3f} s, ", t.name(), t.seconds());
 
-	out += fmt::format("every {} requested, {} measured (99% within {}, longest {}); {} ticks lost\n",
-			   format_duration(u64{t.period_us} * 1000), format_duration(t.step_median_ns),
-			   format_duration(t.step_p99_ns), format_duration(t.step_max_ns), t.lost);
+	if (t.period_us)
+		out += fmt::format(
+			"{} ticks every {} requested, {} measured (99% within {}, longest {}); {} ticks lost\n",
+			t.ticks, format_duration(u64{t.period_us} * 1000), format_duration(t.step_median_ns),
+			format_duration(t.step_p99_ns), format_duration(t.step_max_ns), t.lost);
+	else
+		out += fmt::format("each context switch, by the driver's records; {} lost\n", t.lost);
+	if (!t.why_sampled.empty())
+		out += fmt::format("sampled, as the driver gives no records of context switches: {}\n", t.why_sampled);
 	SlotTable slots = slot_table(t, "-");
 	for (size_t i = 0; i < slots.titles.size(); i++)
 		if (!i || i >= SLOT_COLUMNS)

@@ -14,11 +14,6 @@ namespace {
 // as Picture::window_ns shows.
 constexpr size_t MAX_ITEMS = 20000;
 
-std::string name_of(int id, bool bare)
-{
-	return fmt::format("{} {}", bare ? "channel" : "TSG", id);
-}
-
 void count_channel(TopTsg &row, const Channel &c)
 {
 	Activity activity = c.activity();
@@ -40,7 +35,7 @@ std::string state_text(const std::optional<Interval> &i)
 		return "idle";
 	if (i->phase == Phase::Error)
 		return "unreadable";
-	return name_of(i->tsg, i->bare) + (i->phase == Phase::Switching ? " (switching)" : "");
+	return name_task(i->bare, i->tsg) + (i->phase == Phase::Switching ? " (switching)" : "");
 }
 
 double ratio_of(u64 part, u64 whole)
@@ -270,7 +265,7 @@ void TopModel::from_snapshots(Picture &p, Rows &rows) const
 		std::vector<std::string> now, names = gpu_->engine_names(static_cast<u32>(runlist));
 		for (const auto &[of, bare, id] : seen_.back().running)
 			if (of == runlist)
-				now.push_back(name_of(id, bare));
+				now.push_back(name_task(bare, id));
 		u64 on = static_cast<u64>(std::count_if(seen_.begin(), seen_.end(), [&](const Seen &s) {
 			return std::any_of(s.running.begin(), s.running.end(), here);
 		}));

@@ -4,6 +4,7 @@
 
 #include "gpulens/out/text.hpp"
 #include "lib/base/format.hpp"
+#include "lib/model/recording.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -47,6 +48,8 @@ std::string top_sampling(const Picture &p, u64 delay_ns, const std::string &no_s
 {
 	double window = static_cast<double>(p.window_ns) / 1e9;
 
+	if (p.sampled && !p.period_ns)
+		return fmt::format("each context switch, {} lost, in {:.1f} s", p.lost, window);
 	if (p.sampled)
 		return fmt::format("sampled every {} ({} requested), {} of {} ticks lost, in {:.1f} s",
 				   format_duration(p.step_ns), format_duration(p.period_ns), p.lost, p.ticks + p.lost,
@@ -115,6 +118,16 @@ std::string top_tsg_titles(const TopColumns &columns)
 	return out;
 }
 
+// "5"; "c16" of a channel in no TSG, "x52" of a context.
+static std::string short_name(const TopTsg &t)
+{
+	int first = static_cast<int>(FIRST_CONTEXT_ID);
+
+	if (!t.bare)
+		return std::to_string(t.id);
+	return t.id >= first ? fmt::format("x{}", t.id - first) : fmt::format("c{}", t.id);
+}
+
 std::string top_tsg_line(const TopTsg &t, const TopColumns &columns)
 {
 	std::string out = columns.gpu ? fmt::format("{:>3} ", t.gpu) : "";
@@ -123,8 +136,8 @@ std::string top_tsg_line(const TopTsg &t, const TopColumns &columns)
 	Owner owner = t.owner.value_or(Owner{});
 	bool precise = !t.observations || t.observations >= 1000;
 
-	out += fmt::format("{:>6} {:>3} {:<10.10} {:>5} {:>8} {:>8}", fmt::format("{}{}", t.bare ? "c" : "", t.id),
-			   t.runlist, t.engine, percent_text(t.share, t.observations),
+	out += fmt::format("{:>6} {:>3} {:<10.10} {:>5} {:>8} {:>8}", short_name(t), t.runlist, t.engine,
+			   percent_text(t.share, t.observations),
 			   t.slot_ns ? format_measured(*t.slot_ns, t.step_ns, "ms") : "-", ms_text(t.slice_ns));
 	if (!columns.narrow)
 		out += fmt::format(" {:>7} {:>4} {:>4} {:>4} {:>4} {:>5}",

@@ -2,6 +2,8 @@
 // See owner.hpp.
 #include "lib/model/owner.hpp"
 
+#include "lib/model/recording.hpp"
+
 #include <fmt/format.h>
 
 namespace tool {
@@ -11,6 +13,7 @@ const char *name_of(Evidence evidence)
 	switch (evidence) {
 	case Evidence::Reported: return "reported";
 	case Evidence::Resident: return "resident";
+	case Evidence::Switched: return "switched";
 	case Evidence::Unknown: break;
 	}
 	return "unknown";
@@ -19,6 +22,15 @@ const char *name_of(Evidence evidence)
 std::string Owner::text() const
 {
 	return name.empty() ? fmt::format("pid {}", pid) : fmt::format("{} {}", pid, name);
+}
+
+std::string name_task(bool bare, int id)
+{
+	if (bare && id == static_cast<int>(KERNEL_CONTEXT_ID))
+		return "context of the driver";
+	if (bare && id >= static_cast<int>(FIRST_CONTEXT_ID))
+		return fmt::format("context {}", id - static_cast<int>(FIRST_CONTEXT_ID));
+	return fmt::format("{} {}", bare ? "channel" : "TSG", id);
 }
 
 Owner make_owner(u32 pid, Evidence evidence)

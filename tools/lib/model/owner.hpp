@@ -15,8 +15,9 @@ enum class Evidence {
 		1, // the program itself, started by gpulens run: the ids that the driver gave to its TSG and channels
 	Resident =
 		2, // NVIDIA's driver named the process as active at the times when the TSG was on the graphics engine
+	Switched = 3, // NVIDIA's driver names the process with each switch of the context
 };
-// "reported", "resident", "unknown"
+// "reported", "resident", "switched", "unknown"
 const char *name_of(Evidence evidence);
 
 struct Owner {
@@ -42,5 +43,8 @@ struct TaskId {
 
 	auto operator<=>(const TaskId &) const = default; // NOLINT(modernize-use-nullptr): means the 0 in <=>
 };
+
+// Returns "TSG 5", "channel 16", or "context 52" (recording.hpp).
+std::string name_task(bool bare, int id);
 
 } // namespace tool

@@ -50,9 +50,22 @@ struct ClocksRecord {
 
 static_assert(sizeof(ClocksRecord) == GPULENS_RECORD_BYTES);
 
-// What a text is about. The last three are of the process of the ProcessRecord before; they are there if its fields have no
+// What a text is about. Container, pod and user are of the process of the ProcessRecord before; they are there if its fields have no
 // room for them.
-enum class RecordedText : u8 { Machine = 1, GpuUuid = 2, Container = 3, Pod = 4, User = 5 };
+enum class RecordedText : u8 {
+	Machine = 1,
+	GpuUuid = 2,
+	Container = 3,
+	Pod = 4,
+	User = 5,
+	Sampled = 6, // why it was sampled although the driver records context switches
+};
+
+// The samples of a recording whose period is 0 are of the driver's records of context switches (lib/rm/context_switches.hpp). A
+// bare id from here on is no channel's but a context's, by the driver's number of it; its first one is of other users', its last
+// one the driver's own.
+constexpr u32 FIRST_CONTEXT_ID = 0x4000; // above those of channels
+constexpr u32 KERNEL_CONTEXT_ID = 0x7fff;
 
 constexpr u8 TEXT_CONTINUES = 1 << 0; // of TextRecord::flags: the next TextRecord has more of it
 constexpr size_t MAX_TEXT = 1024;     // bytes; readers cut what is longer

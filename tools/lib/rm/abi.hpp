@@ -22,7 +22,7 @@ constexpr const char *COMPARED_VERSIONS[] = {"535", "550", "570", "575", "580", 
 // -- ioctls: kernel-open/common/inc/nv-ioctl-numbers.h, src/nvidia/arch/nvalloc/unix/include/nv_escape.h
 
 constexpr unsigned char NV_IOCTL_MAGIC = 'F';
-constexpr unsigned NV_ESC_RM_FREE = 0x29, NV_ESC_RM_CONTROL = 0x2a, NV_ESC_RM_ALLOC = 0x2b;
+constexpr unsigned NV_ESC_RM_FREE = 0x29, NV_ESC_RM_CONTROL = 0x2a, NV_ESC_RM_ALLOC = 0x2b, NV_ESC_RM_MAP_MEMORY = 0x4e;
 constexpr unsigned NV_ESC_CHECK_VERSION_STR = 200 + 10;
 
 // kernel-open/common/inc/nv-ioctl.h, nv_ioctl_rm_api_version_t
@@ -64,8 +64,20 @@ struct Control {
 	u32 status = 0;
 };
 
-static_assert(sizeof(Version) == 72 && sizeof(Free) == 16 && sizeof(Alloc) == 32 && sizeof(AllocWithRights) == 48 &&
-	      sizeof(Control) == 32);
+// src/nvidia/arch/nvalloc/unix/include/nv-unix-nvos-params-wrappers.h, nv_ioctl_nvos33_parameters_with_fd. After it, the file
+// of the driver's node can be mapped.
+struct MapMemory {
+	static constexpr u32 READ_ONLY = 1; // NVOS33_FLAGS_ACCESS
+	u32 client = 0, device = 0;         // device: the client, of memory without one
+	u32 memory = 0;
+	alignas(8) u64 offset = 0;
+	u64 length = 0, address = 0;
+	u32 status = 0, flags = 0;
+	alignas(8) int fd = -1;
+};
+
+static_assert(sizeof(MapMemory) == 56 && sizeof(Version) == 72 && sizeof(Free) == 16 && sizeof(Alloc) == 32 &&
+	      sizeof(AllocWithRights) == 48 && sizeof(Control) == 32);
 
 // -- classes: class/cl0041.h, cl0080.h, cl2080.h
 
@@ -91,6 +103,51 @@ struct SubdeviceAlloc { // NV2080_ALLOC_PARAMETERS
 	u32 subdevice_id = 0;
 };
 
+constexpr u32 NV01_MEMORY_DEVICELESS = 0x90ce, NV_EVENT_BUFFER = 0x90cd; // class/cl90ce.h, cl90cd.h
+
+struct MemoryAlloc {                         // nvos.h, NV_MEMORY_ALLOCATION_PARAMS
+	static constexpr u32 OLD_SIZE = 120; // before 550
+	u32 owner = 0, type = 0, flags = 0, width = 0, height = 0, pitch = 0;
+	u32 attr = 5U << 29;  // NVOS32_ATTR_COHERENCY_WRITE_BACK
+	u32 attr2 = 1U << 22; // NVOS32_ATTR2_PROTECTION_USER_READ_ONLY
+	u32 unused_1[8] = {};
+	u64 size = 0;
+	u64 unused_2[7] = {};
+};
+
+struct EventBufferAlloc { // class/cl90cd.h, NV_EVENT_BUFFER_ALLOC_PARAMETERS
+	u64 header_address = 0, records_address = 0;
+	u32 record_bytes = 0, records = 0; // of a record: with its header; how many there is room for
+	u64 vardata_address = 0;
+	u32 vardata_bytes = 0, records_threshold = 0;
+	u64 notification = 0;
+	u32 vardata_threshold = 0, subdevice = 0, flags = 0;
+	u32 header = 0, record_buffer = 0, vardata_buffer = 0; // handles of memory
+};
+
+// The two memories of an event buffer, which the driver writes.
+struct EventBufferHeader { // class/cl90cd.h
+	u32 get, put;      // indices of records
+	u64 count, dropped, vardata_dropped;
+};
+
+struct SwitchRecord { // class/cl90cd.h, NV_EVENT_BUFFER_RECORD_HEADER; class/cl90cdfecs.h, NV_EVENT_BUFFER_FECS_RECORD_V2
+	static constexpr u8 START = 6, END = 7, ENGINE_RESET = 0xfe,
+			    INVALID_TIMESTAMP = 0xff;                 // NV_EVENT_BUFFER_FECS_CTXSWTAG_*
+	static constexpr u32 HIDDEN_PID = 0, KERNEL_PID = 0xffffffff; // NV_EVENT_BUFFER_*_PID
+	u16 type, subtype;
+	u32 vardata;
+	u8 tag, vmid;
+	u16 number; // one more with each record, also where one was dropped
+	u32 context; // of a channel, counted up since the driver was loaded (src/nvidia/src/kernel/gpu/fifo/kernel_channel.c, cid)
+	u32 pid;
+	u16 reserved;
+	u8 gpu_instance, compute_instance; // of MIG
+	u64 time_ns;                       // of the GPU's timer
+};
+
+static_assert(sizeof(MemoryAlloc) == 128 && sizeof(EventBufferAlloc) == 72 && sizeof(EventBufferHeader) == 32 &&
+	      sizeof(SwitchRecord) == 32);
 static_assert(sizeof(DeviceAlloc) == 56 && sizeof(GroupAlloc) == 20 && sizeof(SubdeviceAlloc) == 4);
 
 // -- status: nvstatuscodes.h
@@ -242,6 +299,43 @@ struct ResidentChannel { // ctrl/ctrl2080/ctrl2080gr.h; NV_ERR_INVALID_CHANNEL w
 	u32 channel = 0;
 	GrRoute route;
 };
+
+struct TimerTime { // ctrl/ctrl2080/ctrl2080tmr.h
+	static constexpr u32 CMD = 0x20800403;
+	static constexpr const char *NAME = "NV2080_CTRL_CMD_TIMER_GET_TIME";
+	u64 ns = 0; // of the GPU's timer
+};
+
+// Has the records of context switches of the graphics engine written to an event buffer, until the client ends. It is an
+// interface for profilers: who is no administrator gets the records of its own processes, or none (NVreg_RestrictProfilingToAdminUsers).
+struct BindSwitches { // ctrl/ctrl2080/ctrl2080gr.h
+	static constexpr u32 CMD = 0x20801238;
+	static constexpr const char *NAME = "NV2080_CTRL_CMD_GR_FECS_BIND_EVTBUF_FOR_UID_V2";
+	static constexpr u32 SIMPLE =
+		1; // NV2080_CTRL_GR_FECS_BIND_EVTBUF_LOD_SIMPLE; others are for the kernel's clients
+	u32 buffer = 0, record_bytes = 24, detail = SIMPLE, filter = 0;
+	u8 all_users = 1;
+	u32 reason = 0; // NV2080_CTRL_GR_FECS_BIND_REASON_CODE_*
+};
+
+// Of an event buffer: ctrl/ctrl90cd.h
+struct EnableEvents {
+	static constexpr u32 CMD = 0x90cd0101;
+	static constexpr const char *NAME = "NV_EVENT_BUFFER_CTRL_CMD_ENABLE_EVENTS";
+	u8 enable = 1;
+	u32 flags = 2; // NV_EVENT_BUFFER_FLAG_OVERFLOW_POLICY_KEEP_NEWEST
+};
+
+struct UpdateGet {
+	static constexpr u32 CMD = 0x90cd0102;
+	static constexpr const char *NAME = "NV_EVENT_BUFFER_CTRL_CMD_UPDATE_GET";
+	u32 get = 0, vardata_get = 0;
+};
+
+constexpr u32 FLUSH_EVENTS = 0x90cd0104; // NV_EVENT_BUFFER_CTRL_CMD_FLUSH, without parameters
+
+static_assert(sizeof(TimerTime) == 8 && sizeof(BindSwitches) == 24 && sizeof(EnableEvents) == 8 &&
+	      sizeof(UpdateGet) == 8);
 
 // Of a channel group, and of its device; only the client that owns the group may query it.
 

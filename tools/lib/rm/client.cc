@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 #include <fstream>
 #include <iterator>
+#include <sys/mman.h>
 #include <unistd.h>
 
 namespace tool::rm {
@@ -143,6 +144,36 @@ u32 Client::alloc(u32 parent, u32 cls, const void *params, u32 size, u32 &object
 		throw Error(Error::Source, explain_node_error(err));
 	object = a.object;
 	return a.status;
+}
+
+void Client::free(u32 object)
+{
+	Free one{.root = root_, .parent = root_, .object = object};
+
+	send_ioctl(fd_, NV_ESC_RM_FREE, one);
+}
+
+const void *Client::map(u32 memory, size_t bytes)
+{
+	MapMemory m{.client = root_,
+		    .device = root_,
+		    .memory = memory,
+		    .length = bytes,
+		    .flags = MapMemory::READ_ONLY,
+		    .fd = ::open(NODE, O_RDWR | O_CLOEXEC)};
+	int err = m.fd < 0 ? errno : send_ioctl(fd_, NV_ESC_RM_MAP_MEMORY, m);
+	void *at = err || m.status ? MAP_FAILED : mmap(nullptr, bytes, PROT_READ, MAP_SHARED, m.fd, 0);
+
+	if (!err && !m.status && at == MAP_FAILED)
+		err = errno;
+	if (m.fd >= 0)
+		close(m.fd);
+	if (err)
+		throw Error(Error::Source, explain_node_error(err));
+	if (m.status)
+		throw Error(Error::Source,
+			    fmt::format("{}: driver {} maps no memory: {}", NODE, version_, status_name(m.status)));
+	return at;
 }
 
 u32 Client::control(u32 object, u32 cmd, void *params, u32 size)

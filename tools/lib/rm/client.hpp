@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// A client of NVIDIA's resource manager: sends queries through /dev/nvidiactl, and nothing else. It maps nothing, requests
-// no register operation and changes no setting. It keeps the node of each GPU open, because the driver otherwise refuses
+// A client of NVIDIA's resource manager: sends queries through /dev/nvidiactl, and has the driver's records of context
+// switches written to memory of its own (context_switches.hpp). It requests no register operation and changes no setting. It keeps the node of each GPU open, because the driver otherwise refuses
 // queries about that GPU (open-gpu-kernel-modules 580.142, kernel-open/nvidia/nv.c, nv_is_gpu_accessible()).
 #pragma once
 #include "lib/base/errors.hpp"
@@ -64,6 +64,22 @@ public:
 	{
 		return control(gpu.handle, Params::CMD, &params, sizeof(params));
 	}
+
+	// Of an object that make() made.
+	template <typename Params> u32 query(u32 object, Params &params)
+	{
+		return control(object, Params::CMD, &params, sizeof(params));
+	}
+	u32 query(u32 object, u32 cmd) { return control(object, cmd, nullptr, 0); }
+
+	// Makes an object of the client itself, which free() or the client's end frees. Returns a status.
+	template <typename Params> u32 make(u32 cls, const Params &params, u32 &object, u32 size = sizeof(Params))
+	{
+		return alloc(root_, cls, &params, size, object);
+	}
+	void free(u32 object);
+	// Maps memory that make() made, for reading. Throws Error.
+	const void *map(u32 memory, size_t bytes);
 
 private:
 	u32 control(u32 object, u32 cmd, void *params, u32 size);

@@ -76,9 +76,21 @@ std::vector<UsedClass> list_used_classes(Client &client, const Subdevice &gpu, c
 		for (u32 cls : list_classes(client, gpu, nv2080_of(type, 0), on_refusal))
 			if ((cls & 0xff) == 0xc0 || (cls & 0xff) == 0xb5)
 				list.push_back({cls, (cls & 0xff) == 0xc0 ? "compute" : "copy"});
-	list.push_back({0x900e, "MPS"});      // class/cl900e.h, MPS_COMPUTE
+	list.push_back({MPS_COMPUTE, "MPS"});
 	list.push_back({0x83de, "debugger"}); // class/cl83de.h, GT200_DEBUGGER
 	return list;
+}
+
+std::vector<u32> list_users(Client &client, const Subdevice &gpu, u32 cls, const OnRefusal &on_refusal)
+{
+	std::unique_ptr<Pids> pids = std::make_unique<Pids>();
+
+	pids->id = cls;
+	u32 status = client.query(gpu, *pids);
+	if (status == NV_OK)
+		return {pids->pids, pids->pids + std::min(pids->count, Pids::MAX)};
+	on_refusal(Pids::NAME, status);
+	return {};
 }
 
 std::vector<Process> list_processes(Client &client, const Subdevice &gpu, const std::vector<UsedClass> &classes,
@@ -87,15 +99,9 @@ std::vector<Process> list_processes(Client &client, const Subdevice &gpu, const 
 	std::map<u32, std::vector<std::string>> uses;
 	std::vector<Process> list;
 
-	for (const UsedClass &cls : classes) {
-		std::unique_ptr<Pids> pids = std::make_unique<Pids>();
-		pids->id = cls.number;
-		u32 status = client.query(gpu, *pids);
-		if (status != NV_OK)
-			on_refusal(Pids::NAME, status);
-		for (u32 i = 0; status == NV_OK && i < std::min(pids->count, Pids::MAX); i++)
-			uses[pids->pids[i]].emplace_back(cls.use);
-	}
+	for (const UsedClass &cls : classes)
+		for (u32 pid : list_users(client, gpu, cls.number, on_refusal))
+			uses[pid].emplace_back(cls.use);
 	list.reserve(uses.size());
 	for (auto &[pid, process_uses] : uses)
 		list.push_back({.pid = pid, .name = process_name(pid), .uses = std::move(process_uses)});

@@ -28,6 +28,9 @@ struct UsedClass {
 
 // Returns the classes of a GPU, which do not change while the driver is loaded.
 std::vector<UsedClass> list_used_classes(Client &client, const Subdevice &gpu, const OnRefusal &on_refusal);
+constexpr u32 MPS_COMPUTE = 0x900e; // class/cl900e.h
+// Returns the pids of the processes that hold an object of the class; none if that is refused.
+std::vector<u32> list_users(Client &client, const Subdevice &gpu, u32 cls, const OnRefusal &on_refusal);
 // Returns the processes that hold an object of these classes, by pid: a query for each class.
 std::vector<Process> list_processes(Client &client, const Subdevice &gpu, const std::vector<UsedClass> &classes,
 				    const OnRefusal &on_refusal);

@@ -314,7 +314,7 @@ void TimelineBuilder::take_dropped(const gpulens_sample &s)
 
 void TimelineBuilder::count_tick(u64 time_ns)
 {
-	if (timeline_.ticks && !lost_ && time_ns > last_tick_ns_)
+	if (timeline_.ticks && !lost_ && time_ns > last_tick_ns_ && timeline_.period_us)
 		steps_[(time_ns - last_tick_ns_) / 1000]++;
 	if (!timeline_.ticks)
 		timeline_.start_ns = time_ns;
@@ -336,7 +336,8 @@ void TimelineBuilder::take_sample(const gpulens_sample &s)
 		count_tick(time_ns);
 	timeline_.end_ns = std::max(timeline_.end_ns, time_ns);
 	OpenInterval &o = open_[s.engine];
-	if (o.last_ns && (o.lost || time_ns > o.last_ns + u64{2000} * timeline_.period_us)) {
+	bool late = timeline_.period_us && time_ns > o.last_ns + u64{2000} * timeline_.period_us;
+	if (o.last_ns && (o.lost || late)) {
 		Track &t = timeline_.tracks[s.engine];
 		t.sample_gaps.push_back({o.last_ns, time_ns, o.lost});
 		store_if_many(t.sample_gaps, t.stored_sample_gaps);
@@ -417,7 +418,7 @@ void TimelineBuilder::take_process(u64 time_ns, std::string_view bytes)
 			      text_of(p.user),
 			      text_of(p.container),
 			      "",
-			      p.evidence <= static_cast<u8>(Evidence::Resident) ? static_cast<Evidence>(p.evidence)
+			      p.evidence <= static_cast<u8>(Evidence::Switched) ? static_cast<Evidence>(p.evidence)
 										: Evidence::Unknown};
 }
 
@@ -436,6 +437,7 @@ void TimelineBuilder::take_text(std::string_view bytes)
 	switch (static_cast<RecordedText>(record.about)) {
 	case RecordedText::Machine: timeline_.machine = text; return;
 	case RecordedText::GpuUuid: timeline_.gpu_uuid = text; return;
+	case RecordedText::Sampled: timeline_.why_sampled = text; return;
 	default: break;
 	}
 	if (!owner)

@@ -4,6 +4,7 @@
 
 #include "lib/base/errors.hpp"
 #include "lib/base/monotonic.hpp"
+#include "lib/model/recording.hpp"
 #include "lib/rm/claims.hpp"
 #include "lib/rm/processes.hpp"
 #include "lib/source/records.hpp"
@@ -13,7 +14,7 @@
 #include <endian.h>
 #include <fmt/format.h>
 #include <thread>
-#include <uapi/gpulens.h>
+#include <utility>
 
 namespace tool {
 
@@ -33,6 +34,12 @@ template <typename T> void append_record(std::string &records, const T &record)
 template <size_t N> void copy_name(char (&field)[N], const std::string &name)
 {
 	std::memcpy(field, name.data(), std::min(name.size(), N - 1));
+}
+
+// In a sample.
+u32 context_id(const rm::ContextSwitch &s)
+{
+	return FIRST_CONTEXT_ID | s.context % FIRST_CONTEXT_ID;
 }
 
 } // namespace
@@ -57,7 +64,20 @@ DriverSamples::DriverSamples(unsigned gpu, u32 period_us, const std::vector<RunT
 	std::vector<RunTsg> all =
 		rm::find_claims(client_, subdevice_, sampled, rm::list_processes(client_, subdevice_), tsgs);
 	std::erase_if(all, [](const RunTsg &tsg) { return tsg.engine != "GR0"; });
+	for (const RunTsg &tsg : all)
+		tsgs_of_[tsg.pid].push_back(tsg);
+	std::string why;
+	try { // not for days, at 150 requests a second
+		if (search != rm::Search::Background)
+			switches_ = std::make_unique<rm::ContextSwitches>(client_, subdevice_);
+	} catch (const Error &e) {
+		why = e.what();
+	}
+	if (switches_)
+		period_ns_ = rm::ContextSwitches::EVERY_NS;
 	add_headers(sampled, all);
+	if (!why.empty())
+		append_text(bytes_, due_, RecordedText::Sampled, why);
 }
 
 void DriverSamples::add_headers(const rm::Attached &gpu, const std::vector<RunTsg> &tsgs)
@@ -90,7 +110,7 @@ void DriverSamples::add_headers(const rm::Attached &gpu, const std::vector<RunTs
 	head.engines = htole32(1);
 	head.gpu = htole32(gpu_);
 	head.time_ns = htole64(due_);
-	head.period_us = htole32(static_cast<u32>(period_ns_ / 1000));
+	head.period_us = htole32(switches_ ? 0 : static_cast<u32>(period_ns_ / 1000));
 	engine.type = htole16(GPULENS_RECORD_ENGINE);
 	engine.engine_id = engine.intr = engine.reset = engine.fault = htole16(GPULENS_NONE);
 	copy_name(engine.name, "Graphics/Compute 0");
@@ -178,6 +198,89 @@ void DriverSamples::add_sample()
 	due_ += next_distance_ns();
 }
 
+// Returns whose a context is alone; 0: the driver's, hidden, or of all clients of MPS, of which the driver names one.
+u32 DriverSamples::process_of(const rm::ContextSwitch &s)
+{
+	auto [known, added] = pid_of_.try_emplace(s.context, 0, 0);
+	auto &[named, pid] = known->second;
+
+	if (s.pid == named && !added)
+		return pid;
+	named = s.pid;
+	pid = s.pid == rm::SwitchRecord::KERNEL_PID ? 0 : s.pid;
+	std::vector<u32> clients = pid ? rm::list_users(client_, subdevice_, rm::MPS_COMPUTE, [](const char *, u32) {})
+				       : std::vector<u32>();
+	if (std::find(clients.begin(), clients.end(), pid) != clients.end())
+		pid = 0;
+	if (pid || !added)
+		add_owner(context_id(s), pid, Evidence::Switched);
+	return pid;
+}
+
+// The sample of a context that is on the engine from now on.
+gpulens_sample DriverSamples::name_context(const rm::ContextSwitch &s)
+{
+	u32 pid = process_of(s);
+	auto claimed = tsgs_of_.find(pid);
+	gpulens_sample sample{};
+
+	sample.kind = GPULENS_SAMPLE_ON;
+	sample.at.channel = htole16(GPULENS_NONE);
+	// Which of a program's TSGs has the context is known only where there is but one.
+	if (pid && claimed != tsgs_of_.end() && claimed->second.size() == 1 && !claimed->second[0].channels.empty()) {
+		sample.at.id = htole16(static_cast<u16>(claimed->second[0].tsg));
+		sample.at.channel = htole16(static_cast<u16>(claimed->second[0].channels[0]));
+		return sample;
+	}
+	sample.at.id = htole16(static_cast<u16>(context_id(s)));
+	sample.flags = GPULENS_SAMPLE_BARE_CHANNEL;
+	return sample;
+}
+
+void DriverSamples::add_switches()
+{
+	u64 until = 0;
+	std::vector<rm::ContextSwitch> switches = switches_->read(until);
+
+	due_ = now_ns() + period_ns_;
+	switched_ = switched_ || !switches.empty();
+	if (!switched_) {
+		// Nothing switches: the context that is on was there before. Where programs take turns, a record comes first.
+		if (std::exchange(bound_, true)) {
+			due_ = now_ns();
+			add_sample();
+		}
+		return;
+	}
+	for (const rm::ContextSwitch &s : switches) {
+		if (s.lost)
+			add_lost(s);
+		last_ = s.starts ? name_context(s) : gpulens_sample{};
+		if (!s.starts) {
+			last_.kind = GPULENS_SAMPLE_IDLE;
+			last_.at.id = last_.at.channel = htole16(GPULENS_NONE);
+		}
+		last_.time_ns = htole64(s.time_ns);
+		append_record(bytes_, last_);
+	}
+	if (switches.empty()) { // it is still as it was
+		last_.time_ns = htole64(until);
+		append_record(bytes_, last_);
+	}
+}
+
+// What was on the engine before this switch is unknown.
+void DriverSamples::add_lost(const rm::ContextSwitch &s)
+{
+	gpulens_sample gap{};
+
+	gap.time_ns = htole64(s.time_ns);
+	gap.engine = GPULENS_SAMPLE_ALL;
+	gap.kind = GPULENS_SAMPLE_FULL;
+	gap.ticks = htole32(s.lost);
+	append_record(bytes_, gap);
+}
+
 u64 DriverSamples::next_distance_ns()
 {
 	return at_random_ ? std::uniform_int_distribution<u64>(period_ns_ / 2, period_ns_ * 3 / 2)(random_)
@@ -206,7 +309,10 @@ void DriverSamples::add_owners(bool now)
 std::string_view DriverSamples::finish()
 {
 	bytes_.clear();
-	add_owners(true);
+	if (switches_)
+		add_switches();
+	if (!switched_)
+		add_owners(true);
 	return bytes_;
 }
 
@@ -218,11 +324,16 @@ std::string_view DriverSamples::read(std::chrono::milliseconds time)
 		bytes_.clear();
 	returned_ = true;
 	while (now < end && bytes_.size() < MAX_BYTES) {
-		u64 next = std::min({due_, next_look_ns_, finder_.next_query_ns(), end});
+		u64 next =
+			switched_ ? std::min(due_, end) : std::min({due_, next_look_ns_, finder_.next_query_ns(), end});
 		std::this_thread::sleep_until(clock::time_point(std::chrono::nanoseconds(next)));
 		now = now_ns();
-		if (now >= due_) {
+		if (now >= due_ && switches_) {
+			add_switches();
+		} else if (now >= due_) {
 			add_sample();
+		} else if (switched_) {
+			continue; // the end
 		} else if (now >= next_look_ns_) {
 			rm::ResidentChannel resident;
 			u64 time_ns = 0;
@@ -230,6 +341,9 @@ std::string_view DriverSamples::read(std::chrono::milliseconds time)
 		} else if (now < finder_.next_query_ns()) {
 			continue; // the end
 		}
+		now = now_ns();
+		if (switched_)
+			continue;
 		finder_.query_if_due();
 		add_owners(false);
 		now = now_ns();
