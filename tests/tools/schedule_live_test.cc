@@ -11,6 +11,7 @@ namespace {
 using namespace tool::schedule;
 using nlohmann::json;
 using test::EmulatedPort;
+using test::make_scenario;
 using test::MS;
 using test::Program;
 using test::US;
