@@ -93,13 +93,19 @@ class Clock:
             assert time.monotonic() < end, "it does not come true"
             time.sleep(0.001)
 
+    def end_spins(self) -> None:
+        """Lets as much time pass as a thread waits for that reads the clock in a loop (SPIN_NS, fake_clock.cc)."""
+        if any(pid and kind == Kind.SPIN and os.path.exists(f"/proc/{pid}") for pid, _, kind in self.places()):
+            self.run(0.00025)
+
+    def places(self) -> "typing.Iterator[tuple[int, int, int]]":
+        """Of each thread that has waited its pid, its tid and what it waits for; of a free place, pid 0."""
+        for place in range(PLACE, PLACE * PLACES, PLACE):
+            yield struct.unpack_from("3I", self.page, place)
+
     def wait_of(self, tid: int) -> Kind:
         """What a thread waits for; NONE: nothing that a time ends."""
-        for place in range(PLACE, PLACE * PLACES, PLACE):
-            pid, thread, kind = struct.unpack_from("3I", self.page, place)
-            if pid and thread == tid:
-                return Kind(kind)
-        return Kind.NONE
+        return next((Kind(kind) for pid, thread, kind in self.places() if pid and thread == tid), Kind.NONE)
 
 
 CLOCK = Clock()

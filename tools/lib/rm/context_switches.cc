@@ -156,7 +156,8 @@ std::vector<ContextSwitch> ContextSwitches::read(u64 &complete_until)
 	if (now > clock_read_ns_ + CLOCK_EVERY_NS)
 		update_clock();
 	now = now_ns();
-	client_.query(buffer_, FLUSH_EVENTS);
+	if (u32 status = client_.query(buffer_, FLUSH_EVENTS))
+		throw Error(Error::Source, fmt::format("NV_EVENT_BUFFER_CTRL_CMD_FLUSH: {}", status_name(status)));
 	u32 put = std::atomic_ref(const_cast<u32 &>(header_->put)).load(std::memory_order_acquire);
 	for (; get_ != put && put < RECORDS; get_ = (get_ + 1) % RECORDS) {
 		SwitchRecord r = records_[get_]; // the driver's memory, which it may overwrite meanwhile
