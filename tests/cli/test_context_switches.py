@@ -23,6 +23,9 @@ pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="NVIDIA's driver shows
 # The recorded series: begin of each turn, in us, and channel; and whose channels these are.
 SERIES = FACTS["live_run2"]["states"]["three"]["resident_channel_timeseries"]["first_changes_us_chid"]
 PIDS = {11: "473", 31: "524", 51: "579"}
+# The process of each turn, and how long it is, in us. The end of the last one was not recorded.
+TURNS = [(PIDS[channel], after - begin - 93)
+         for (begin, channel), after in zip(SERIES, [*(begin for begin, _ in SERIES[1:]), SERIES[-1][0] + 2000])]
 CONTEXT = 0x30  # the fake's number of the context of channel 0
 
 
@@ -54,17 +57,15 @@ def test_each_switch_is_recorded_with_its_process(tmp_path: pathlib.Path) -> Non
     assert "each context switch, by the driver's records; 0 lost\n" in done.stdout
     assert {(row["pid"], row["tsg"], row["channel"], row["evidence"]) for row in rows} == {
         (pid, "", "", "switched") for pid in PIDS.values()}
-    wanted = [(PIDS[channel], after - begin - 93) for (begin, channel), (after, _) in zip(SERIES, SERIES[1:])]
-    wanted.append((PIDS[SERIES[-1][1]], 2000 - 93))  # its end was not recorded
     seen = [(row["pid"], length_us(row)) for row in rows[1:-1]]
     assert len(seen) > 900
 
     def find_errors(first: int) -> "list[float]":
         """By how much each turn differs, if the first one is this of the series."""
-        turns = [wanted[(first + k) % len(wanted)] for k in range(len(seen))]
+        turns = [TURNS[(first + k) % len(TURNS)] for k in range(len(seen))]
         return sorted(abs(length - turn[1]) if pid == turn[0] else 1e9 for (pid, length), turn in zip(seen, turns))
 
-    errors = min((find_errors(first) for first in range(len(wanted))), key=lambda found: found[-2])
+    errors = min((find_errors(first) for first in range(len(TURNS))), key=lambda found: found[-2])
     assert errors[-1] < 17 and errors[-2] < 0.1, errors[-9:]
     gaps = [(int(after["start_ns"]) - int(row["end_ns"])) / 1000 for row, after in zip(rows, rows[1:])]
     assert sorted(min(abs(gap - 93), abs(gap - 93 - SERIES[0][0])) for gap in gaps)[-2] < 0.1
@@ -89,12 +90,9 @@ def test_lost_records_are_counted_and_no_turn_spans_them(tmp_path: pathlib.Path)
     done, rows = record_switches(tmp_path / "a.csv", "drop")
     lost = int(re.findall(r"; (\d+) lost\n", done.stdout)[0])
     assert abs(lost - 2 * len(rows) / 99) <= 2 and lost >= 17
-    turns: "dict[str, set[int]]" = {pid: {2000 - 93} for pid in PIDS.values()}
-    for (begin, channel), (after, _) in zip(SERIES, SERIES[1:]):
-        turns[PIDS[channel]].add(after - begin - 93)
 
     def is_turn(row: "dict[str, str]", more_us: int) -> bool:
-        return any(abs(length_us(row) - length - more_us) < 0.2 for length in turns[row["pid"]])
+        return any(abs(length_us(row) - length - more_us) < 0.2 for pid, length in TURNS if pid == row["pid"])
 
     assert not [row for row in rows if is_turn(row, 93) and not is_turn(row, 0)]
 
@@ -194,12 +192,10 @@ def test_top_and_export_have_each_switch() -> None:
     done = gpulens_by_clock("--source", "rm", "export", "--prometheus", "--for", "2s", env=env)
     times = dict(re.findall(r'process_engine_seconds_total\{.*pid="(\d+)".*evidence="switched"\} ([0-9.]+)',
                             done.stdout))
-    shares: "dict[str, float]" = dict.fromkeys(PIDS.values(), 0.0)
-    for (begin, channel), (after, _) in zip(SERIES, [*SERIES[1:], [SERIES[-1][0] + 2000, 0]]):
-        shares[PIDS[channel]] += (after - begin - 93) / (SERIES[-1][0] + 2000)
     assert set(times) == set(PIDS.values())
-    for pid, share in shares.items():
-        assert abs(float(times[pid]) / 2 - share) < 0.04, (pid, times, shares)
+    for pid in PIDS.values():
+        share = sum(length for other, length in TURNS if other == pid) / (SERIES[-1][0] + 2000)
+        assert abs(float(times[pid]) / 2 - share) < 0.04, (pid, times, share)
 
 
 def test_a_recording_has_what_its_files_have(tmp_path: pathlib.Path) -> None:

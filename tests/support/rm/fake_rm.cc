@@ -213,11 +213,8 @@ void Rm::alloc(uint8_t *bytes)
 		status = OBJECT_NOT_FOUND;
 	else if (a.get(12) == 0x80 && !gpu_node_)
 		status = PERMISSIONS; // as an H200's driver answered
-	else if (a.get(24) !=
-		 row->second.second -
-			 (a.get(12) == 0x90ce && std::string(read_env("GPULENS_FAKE_RM_VERSION")).starts_with("535")
-				  ? 8
-				  : 0))
+	else if (auto other = sizes_.find(a.get(12));
+		 a.get(24) != (other == sizes_.end() ? row->second.second : other->second))
 		status = PARAM_STRUCT;
 	else if (a.get(12) == 0x80) {
 		uint64_t where;

@@ -10,7 +10,8 @@ namespace fake {
 namespace {
 
 constexpr uint32_t ORDER = 0x2080121b, GR_INFO = 0x20801228, MEMORY = 0x20801303, ENGINES = 0x20800170,
-		   RUNLISTS = 0x20800179, IDS = 0x2080017a, NAME = 0x20800110, SAMPLES = 0x20802096;
+		   DEVICELESS = 0x90ce, RUNLISTS = 0x20800179, IDS = 0x2080017a, NAME = 0x20800110,
+		   SAMPLES = 0x20802096;
 
 } // namespace
 
@@ -24,7 +25,8 @@ std::map<uint32_t, uint32_t> sizes_in(const std::string &version)
 		  {ENGINES, 252},
 		  {RUNLISTS, 496},
 		  {IDS, 496},
-		  {SAMPLES, 34000}}},
+		  {SAMPLES, 34000},
+		  {DEVICELESS, 120}}},
 		{"550",
 		 {{ORDER, 6168},
 		  {GR_INFO, 472},

@@ -10,7 +10,7 @@
 
 namespace fake {
 
-// Sizes of parameters by command, of those that differ. version: "535.261.03".
+// Sizes of parameters by command, or class that is allocated, of those that differ. version: "535.261.03".
 std::map<uint32_t, uint32_t> sizes_in(const std::string &version);
 
 // Parameters of a command in that version as 580 has them, and back.

@@ -56,33 +56,23 @@ TaskTsgs find_tsgs(const Gpu &gpu, const PolicyFile &policy)
 	return tsgs;
 }
 
-// Null: it is not there.
-const Tsg *tsg_of(const Gpu &gpu, u64 tsg)
-{
-	const Runlist *rl = gpu.runlist(static_cast<u32>(tsg >> 32));
-	const Tsg *found = nullptr;
+using AddressSpaces = std::set<std::pair<u32, u64>>;
 
-	for (size_t i = 0; rl && i < rl->tsgs.size(); i++)
-		if (const Tsg &t = rl->tsgs[i]; t.id == static_cast<u32>(tsg))
-			if (!found || t.channels.size() > found->channels.size())
-				found = &t;
-	return found;
-}
-
-// The page directory of the TSG's first channel that has one, with its aperture; 0: unknown.
-std::pair<u32, u64> space_of(const Tsg &tsg)
+AddressSpaces spaces_of(const Tsg &tsg)
 {
+	AddressSpaces spaces;
+
 	for (const Channel &c : tsg.channels)
-		if (c.context && !c.context->err && c.context->pdb)
-			return {c.context->pdb_target, c.context->pdb};
-	return {};
+		if (auto space = c.address_space())
+			spaces.insert(*space);
+	return spaces;
 }
 
 // Returns what a hold of the task leaves running: TSGs of its address space that no task names. image: of the GPU, whose
 // snapshot has no page directories.
 json left_out_json(const Gpu &image, const TaskTsgs &tsgs, size_t task)
 {
-	std::set<std::pair<u32, u64>> spaces;
+	AddressSpaces spaces;
 	std::set<u64> named;
 	json left = json::array();
 
@@ -90,11 +80,14 @@ json left_out_json(const Gpu &image, const TaskTsgs &tsgs, size_t task)
 		named.insert(list.begin(), list.end());
 	for (u64 tsg : tsgs[task])
 		if (const Tsg *t = tsg_of(image, tsg))
-			spaces.insert(space_of(*t));
-	spaces.erase(std::pair<u32, u64>());
+			spaces.merge(spaces_of(*t));
+	auto shares = [&](const Tsg &t) {
+		AddressSpaces its = spaces_of(t);
+		return std::any_of(its.begin(), its.end(), [&](const auto &one) { return spaces.contains(one); });
+	};
 	for (const Runlist &rl : image.runlists)
 		for (const Tsg &t : rl.tsgs)
-			if (!named.contains(u64{rl.id} << 32 | t.id) && spaces.contains(space_of(t)))
+			if (!named.contains(u64{rl.id} << 32 | t.id) && shares(t))
 				left.push_back({{"tsg", qualified(image, rl.id, t.id)},
 						{"runlist", rl.id},
 						{"engines", image.engine_names(rl.id)}});
@@ -158,11 +151,6 @@ std::string tsgs_text(const std::vector<json> &tsgs)
 	return text;
 }
 
-void append_word(std::string &list, const std::string &word)
-{
-	list += (list.empty() ? "" : ", ") + word;
-}
-
 // Returns the GPU with the page directories of its channels; nothing: it cannot be read so.
 std::optional<Gpu> read_image(const std::string &folder)
 {
@@ -187,15 +175,15 @@ std::string plan_text(const json &plan, const std::string &folder)
 		if (!t["slice_us"].is_null())
 			text += fmt::format("  would write {} {} to {}tsg_timeslice, and undo it at the end\n",
 					    t["tsg"].get<std::string>(), t["slice_us"].get<u32>(), folder);
-		std::string ids, channels;
+		std::vector<std::string> ids, channels;
 		for (const json &one : tsgs) {
-			append_word(ids, one["tsg"]);
-			for (const json &channel : one["channels"])
-				append_word(channels, channel);
+			ids.push_back(one["tsg"]);
+			channels.insert(channels.end(), one["channels"].begin(), one["channels"].end());
 		}
 		text += fmt::format("  to hold it, would write {} to {}hold_channel and {} to {}preempt_tsg\n",
-				    channels, folder, ids, folder);
-		text += fmt::format("  to release it, would write {} to {}enable_channel\n", channels, folder);
+				    fmt::join(channels, ", "), folder, fmt::join(ids, ", "), folder);
+		text += fmt::format("  to release it, would write {} to {}enable_channel\n", fmt::join(channels, ", "),
+				    folder);
 		if (t["left_out"].is_null())
 			text += "  whether other TSGs have its address space is unknown: that takes the GPU's image\n";
 		else if (!t["left_out"].empty())

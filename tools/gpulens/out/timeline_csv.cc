@@ -4,7 +4,6 @@
 
 #include "gpulens/out/timeline_names.hpp"
 #include "gpulens/out/timeline_out.hpp"
-#include "lib/model/recording.hpp"
 
 #include <chrono>
 #include <fmt/format.h>
@@ -159,9 +158,9 @@ void write_csv_lines(const Timeline &t, bool partitioned, const LineSink &sink)
 				fmt::format_to(std::back_inserter(line), "{},{},{},{},{},{},{},{},{},{}", i.start_ns,
 					       i.end_ns, name, runlist, phase_name(i.phase),
 					       i.bare ? "" : id_text(i.tsg),
-					       id_text(!i.bare                                      ? i.channel
-						       : i.tsg < static_cast<int>(FIRST_CONTEXT_ID) ? i.tsg
-												    : LENS_NONE),
+					       id_text(is_context(i.bare, i.tsg) ? LENS_NONE
+						       : i.bare                  ? i.tsg
+										 : i.channel),
 					       i.samples, i.busy, process);
 				writer.write(line, i.start_ns, i.end_ns);
 			});

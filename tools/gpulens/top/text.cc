@@ -121,11 +121,9 @@ std::string top_tsg_titles(const TopColumns &columns)
 // "5"; "c16" of a channel in no TSG, "x52" of a context.
 static std::string short_name(const TopTsg &t)
 {
-	int first = static_cast<int>(FIRST_CONTEXT_ID);
-
-	if (!t.bare)
-		return std::to_string(t.id);
-	return t.id >= first ? fmt::format("x{}", t.id - first) : fmt::format("c{}", t.id);
+	if (is_context(t.bare, t.id))
+		return fmt::format("x{}", t.id - static_cast<int>(FIRST_CONTEXT_ID));
+	return fmt::format("{}{}", t.bare ? "c" : "", t.id);
 }
 
 std::string top_tsg_line(const TopTsg &t, const TopColumns &columns)

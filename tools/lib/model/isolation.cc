@@ -143,10 +143,10 @@ struct Tenants {
 			processes.emplace(owner->pid, owner->text());
 		all_processes &= owner != nullptr;
 		for (const Channel *c : channels) {
-			bool known = c->context && !c->context->err && c->context->pdb;
-			if (known)
-				spaces.emplace(c->context->pdb_target, c->context->pdb);
-			all_spaces &= known;
+			auto space = c->address_space();
+			if (space)
+				spaces.insert(*space);
+			all_spaces &= space.has_value();
 		}
 	}
 };

@@ -77,6 +77,13 @@ bool Channel::on_engine() const
 		state.status <= NV_PCCSR_CHANNEL_STATUS_ON_ENG_PENDING_ACQ_CTX_RELOAD);
 }
 
+std::optional<std::pair<u32, u64>> Channel::address_space() const
+{
+	if (!context || context->err || !context->pdb)
+		return std::nullopt;
+	return std::pair(context->pdb_target, context->pdb);
+}
+
 bool Channel::on_pbdma() const
 {
 	if (state.chram)

@@ -91,6 +91,8 @@ struct Channel {
 
 	bool on_engine() const;
 	bool on_pbdma() const;
+	// Returns the aperture and the address of its page directory; nothing: unknown.
+	std::optional<std::pair<u32, u64>> address_space() const;
 	bool faulted() const { return state.pbdma_faulted || state.eng_faulted; }
 	Activity activity() const;
 	// Returns "on pbdma+eng", "idle", "unreadable", ...

@@ -24,11 +24,16 @@ std::string Owner::text() const
 	return name.empty() ? fmt::format("pid {}", pid) : fmt::format("{} {}", pid, name);
 }
 
+bool is_context(bool bare, int id)
+{
+	return bare && id >= static_cast<int>(FIRST_CONTEXT_ID);
+}
+
 std::string name_task(bool bare, int id)
 {
 	if (bare && id == static_cast<int>(KERNEL_CONTEXT_ID))
 		return "context of the driver";
-	if (bare && id >= static_cast<int>(FIRST_CONTEXT_ID))
+	if (is_context(bare, id))
 		return fmt::format("context {}", id - static_cast<int>(FIRST_CONTEXT_ID));
 	return fmt::format("{} {}", bare ? "channel" : "TSG", id);
 }

@@ -44,6 +44,8 @@ struct TaskId {
 	auto operator<=>(const TaskId &) const = default; // NOLINT(modernize-use-nullptr): means the 0 in <=>
 };
 
+// Whether a bare id is a context's (FIRST_CONTEXT_ID).
+bool is_context(bool bare, int id);
 // Returns "TSG 5", "channel 16", or "context 52" (recording.hpp).
 std::string name_task(bool bare, int id);
 

@@ -133,8 +133,8 @@ struct EventBufferHeader { // class/cl90cd.h
 
 struct SwitchRecord { // class/cl90cd.h, NV_EVENT_BUFFER_RECORD_HEADER; class/cl90cdfecs.h, NV_EVENT_BUFFER_FECS_RECORD_V2
 	static constexpr u8 START = 6, END = 7, ENGINE_RESET = 0xfe,
-			    INVALID_TIMESTAMP = 0xff;                 // NV_EVENT_BUFFER_FECS_CTXSWTAG_*
-	static constexpr u32 HIDDEN_PID = 0, KERNEL_PID = 0xffffffff; // NV_EVENT_BUFFER_*_PID
+			    INVALID_TIMESTAMP = 0xff; // NV_EVENT_BUFFER_FECS_CTXSWTAG_*
+	static constexpr u32 KERNEL_PID = 0xffffffff; // NV_EVENT_BUFFER_KERNEL_PID
 	u16 type, subtype;
 	u32 vardata;
 	u8 tag, vmid;
@@ -144,6 +144,11 @@ struct SwitchRecord { // class/cl90cd.h, NV_EVENT_BUFFER_RECORD_HEADER; class/cl
 	u16 reserved;
 	u8 gpu_instance, compute_instance; // of MIG
 	u64 time_ns;                       // of the GPU's timer
+};
+
+struct SwitchRecords {                      // as many as an event buffer is made for
+	static constexpr u32 COUNT = 65536; // seconds of 16 programs that take turns of 100 us
+	SwitchRecord records[COUNT];
 };
 
 static_assert(sizeof(MemoryAlloc) == 128 && sizeof(EventBufferAlloc) == 72 && sizeof(EventBufferHeader) == 32 &&

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 // A client of NVIDIA's resource manager: sends queries through /dev/nvidiactl, and has the driver's records of context
-// switches written to memory of its own (context_switches.hpp). It requests no register operation and changes no setting. It keeps the node of each GPU open, because the driver otherwise refuses
+// switches written to memory of its own (context_switches.hpp). It requests no register operation and changes no
+// setting. It keeps the node of each GPU open, because the driver otherwise refuses
 // queries about that GPU (open-gpu-kernel-modules 580.142, kernel-open/nvidia/nv.c, nv_is_gpu_accessible()).
 #pragma once
 #include "lib/base/errors.hpp"

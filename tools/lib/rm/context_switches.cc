@@ -8,7 +8,6 @@
 #include <atomic>
 #include <fmt/format.h>
 #include <linux/capability.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 #include <utility>
@@ -17,10 +16,10 @@ namespace tool::rm {
 
 namespace {
 
-constexpr u32 RECORDS = 65536; // seconds of 16 programs that take turns of 100 us
-constexpr size_t HEADER_BYTES = 4096, RECORD_BYTES = size_t{RECORDS} * sizeof(SwitchRecord);
-constexpr u64 CLOCK_EVERY_NS =
-	1000000000; // the timer was up to 16 ppm slower than CLOCK_MONOTONIC on an H100: 16 us in it
+constexpr u32 RECORDS = SwitchRecords::COUNT;
+constexpr size_t PAGE_BYTES = 4096;
+// The timer was up to 16 ppm slower than CLOCK_MONOTONIC on an H100: 16 us in this time.
+constexpr u64 CLOCK_EVERY_NS = 1000000000;
 constexpr int CLOCK_TRIES = 8;
 // A record is written when its switch has ended: after 0.1 ms, or when what must not be interrupted is over.
 constexpr u64 LATEST_NS = 50000000;
@@ -63,10 +62,10 @@ ContextSwitches::ContextSwitches(Client &client, const Subdevice &gpu) : client_
 	};
 
 	try {
-		header_handle_ = make(NV01_MEMORY_DEVICELESS, {.size = HEADER_BYTES});
-		records_handle_ = make(NV01_MEMORY_DEVICELESS, {.size = RECORD_BYTES});
-		header_ = static_cast<const EventBufferHeader *>(client_.map(header_handle_, HEADER_BYTES));
-		records_ = static_cast<const SwitchRecord *>(client_.map(records_handle_, RECORD_BYTES));
+		header_handle_ = make_memory(PAGE_BYTES);
+		records_handle_ = make_memory(sizeof(SwitchRecords));
+		header_.reset(static_cast<const EventBufferHeader *>(client_.map(header_handle_, PAGE_BYTES)));
+		records_.reset(static_cast<const SwitchRecords *>(client_.map(records_handle_, sizeof(SwitchRecords))));
 		if ((status = client_.make(NV_EVENT_BUFFER,
 					   EventBufferAlloc{.record_bytes = sizeof(SwitchRecord),
 							    .records = RECORDS,
@@ -98,18 +97,15 @@ void ContextSwitches::unbind()
 	for (u32 object : {buffer_, records_handle_, header_handle_})
 		if (object)
 			client_.free(object);
-	if (header_)
-		munmap(const_cast<EventBufferHeader *>(header_), HEADER_BYTES);
-	if (records_)
-		munmap(const_cast<SwitchRecord *>(records_), RECORD_BYTES);
 }
 
-u32 ContextSwitches::make(u32 cls, const MemoryAlloc &memory)
+u32 ContextSwitches::make_memory(size_t bytes)
 {
-	u32 object = 0, status = client_.make(cls, memory, object);
+	MemoryAlloc memory{.size = bytes};
+	u32 object = 0, status = client_.make(NV01_MEMORY_DEVICELESS, memory, object);
 
 	if (status == NV_ERR_INVALID_PARAM_STRUCT)
-		status = client_.make(cls, memory, object, MemoryAlloc::OLD_SIZE);
+		status = client_.make(NV01_MEMORY_DEVICELESS, memory, object, MemoryAlloc::OLD_SIZE);
 	if (status)
 		throw Error(Error::Source, fmt::format("NV01_MEMORY_DEVICELESS: {}", status_name(status)));
 	return object;
@@ -160,7 +156,7 @@ std::vector<ContextSwitch> ContextSwitches::read(u64 &complete_until)
 		throw Error(Error::Source, fmt::format("NV_EVENT_BUFFER_CTRL_CMD_FLUSH: {}", status_name(status)));
 	u32 put = std::atomic_ref(const_cast<u32 &>(header_->put)).load(std::memory_order_acquire);
 	for (; get_ != put && put < RECORDS; get_ = (get_ + 1) % RECORDS) {
-		SwitchRecord r = records_[get_]; // the driver's memory, which it may overwrite meanwhile
+		SwitchRecord r = records_->records[get_]; // the driver's memory, which it may overwrite meanwhile
 		if (numbered_)
 			lost_ += static_cast<u16>(r.number - number_ - 1);
 		numbered_ = true;

@@ -75,7 +75,8 @@ u64 find_tsg(const Gpu &gpu, const std::string &text, const std::string &where)
 		throw Error(Error::Input, fmt::format("{}: tsg \"{}\" is not an id, such as 3 or 0:3", where, text));
 	for (const Runlist &rl : gpu.runlists)
 		for (const Tsg &t : rl.tsgs)
-			if (t.id == ref.id && (ref.runlist == LENS_NONE || rl.id == static_cast<u32>(ref.runlist)) &&
+			if (!rl.err && t.id == ref.id &&
+			    (ref.runlist == LENS_NONE || rl.id == static_cast<u32>(ref.runlist)) &&
 			    (found.empty() || found.back() >> 32 != rl.id)) {
 				found.push_back(make_key(rl.id, t.id));
 				lists += fmt::format("{}{}:{}", lists.empty() ? "" : ", ", rl.id, t.id);
@@ -87,6 +88,18 @@ u64 find_tsg(const Gpu &gpu, const std::string &text, const std::string &where)
 		throw Error(Error::Input,
 			    fmt::format("{}: TSG {} is on several runlists; name one of {}", where, text, lists));
 	return found[0];
+}
+
+const Tsg *tsg_of(const Gpu &gpu, u64 id)
+{
+	const Runlist *rl = gpu.runlist(static_cast<u32>(id >> 32));
+	const Tsg *found = nullptr;
+
+	for (size_t i = 0; rl && !rl->err && i < rl->tsgs.size(); i++)
+		if (const Tsg &t = rl->tsgs[i]; t.id == static_cast<u32>(id))
+			if (!found || t.channels.size() > found->channels.size())
+				found = &t;
+	return found;
 }
 
 /* -- verbs -- */
@@ -128,21 +141,9 @@ bool ChannelBackend::extend_lease()
 	return !lost;
 }
 
-const Tsg *ChannelBackend::find(const Gpu &gpu, const TaskTsg &task) const
-{
-	const Runlist *rl = gpu.runlist(static_cast<u32>(task.id >> 32));
-	const Tsg *found = nullptr;
-
-	for (size_t i = 0; rl && !rl->err && i < rl->tsgs.size(); i++)
-		if (const Tsg &t = rl->tsgs[i]; t.id == static_cast<u32>(task.id))
-			if (!found || t.channels.size() > found->channels.size())
-				found = &t;
-	return found;
-}
-
 const Tsg *ChannelBackend::find_again(const Gpu &gpu, TaskTsg &task) const
 {
-	const Tsg *tsg = find(gpu, task);
+	const Tsg *tsg = tsg_of(gpu, task.id);
 	std::set<std::pair<u32, u64>> found;
 
 	task.channels.clear();

@@ -50,6 +50,8 @@ private:
 
 // Returns runlist << 32 | id of the TSG that a text "3" or "0:3" names. Throws Error, which begins with where.
 u64 find_tsg(const Gpu &gpu, const std::string &text, const std::string &where);
+// Returns that TSG; of several with this id the one with most channels. Null: it is not there.
+const Tsg *tsg_of(const Gpu &gpu, u64 id);
 
 class ChannelBackend : public Backend {
 public:
@@ -75,7 +77,6 @@ private:
 		bool running = false;                  // as last seen
 	};
 
-	const Tsg *find(const Gpu &gpu, const TaskTsg &task) const;
 	// Returns the TSG as the GPU has it; null: it is not there, or is another program's by now.
 	const Tsg *find_again(const Gpu &gpu, TaskTsg &task) const;
 	Answer evict(size_t task); // off the engines, once
