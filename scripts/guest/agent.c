@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The guest's end of the agent channel (a virtio-serial port): runs shell text for the host and stores files.
+ * The guest's end of the agent channel (a virtio-serial port): runs shell text for the host, reads and stores files.
  * Owns the wire format together with scripts/lib/guest.py, which is the other end:
  *
  *	host -> guest   "RUN <seconds> <bytes>\n" + shell text
+ *	                "GET <seconds> <bytes>\n" + path, as RUN of cat, without the two programs that this starts
  *	                "PUT <octal mode> <bytes> <path>\n" + file content
  *	guest -> host   "READY\n" once, then per request "DONE <status> <bytes>\n" + output
  *
@@ -101,7 +102,23 @@ static int wait_child(pid_t child, double seconds)
 	}
 }
 
-static void run_command(const char *text, double seconds)
+/* As cat. */
+static int copy_file(const char *path)
+{
+	static char data[1 << 16];
+	int fd = open(path, O_RDONLY);
+	ssize_t n = fd;
+
+	while (n >= 0 && (n = read(fd, data, sizeof(data))) > 0)
+		if (write(1, data, n) != n)
+			n = -1;
+	if (n < 0)
+		fprintf(stderr, "%s: %s\n", path, strerror(errno));
+	return n < 0;
+}
+
+/* Runs shell text, or reads a file, in a process that may hang. */
+static void run_command(const char *text, double seconds, int is_path)
 {
 	int out = open("/tmp", O_TMPFILE | O_RDWR, 0600);
 	int status;
@@ -121,6 +138,8 @@ static void run_command(const char *text, double seconds)
 		dup2(out, 2);
 		close(port);
 		sigprocmask(SIG_UNBLOCK, &child_ended, NULL);
+		if (is_path)
+			_exit(copy_file(text));
 		execl("/bin/sh", "sh", "-c", text, (char *)NULL);
 		_exit(127);
 	}
@@ -179,6 +198,7 @@ int main(int argc, char **argv)
 		head[i] = '\0';
 		path[0] = '\0';
 		if (sscanf(head, "RUN %lf %zu", &seconds, &len) != 2 &&
+		    sscanf(head, "GET %lf %zu", &seconds, &len) != 2 &&
 		    sscanf(head, "PUT %o %zu %255s", (unsigned int *)&mode, &len, path) != 3) {
 			fprintf(stderr, "agent: not understood: %s\n", head);
 			return 1;
@@ -191,7 +211,7 @@ int main(int argc, char **argv)
 		if (path[0])
 			put_file(path, mode, payload, len);
 		else
-			run_command(payload, seconds);
+			run_command(payload, seconds, head[0] == 'G');
 		free(payload);
 	}
 }

@@ -58,6 +58,11 @@ def kernel_options() -> frozenset[str]:
     return frozenset(line[len("CONFIG_"):-len("=y")] for line in lines if line.endswith("=y"))
 
 
+def kernel_hz() -> int:
+    """That kernel's jiffies in a second."""
+    return next(hz for hz in (100, 250, 300, 1000) if f"HZ_{hz}" in kernel_options())
+
+
 def module(name: str, flavour: str = "module") -> pathlib.Path:
     """build/module/<release>/gpulens.ko and its like; flavour is module, module-unsafe or kmod-tests."""
     return BUILD / flavour / kernel_version() / f"{name}.ko"

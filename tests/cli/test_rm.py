@@ -314,7 +314,7 @@ def test_record_measures_slots_of_channels(tmp_path: pathlib.Path, state: str) -
     """The resident channel, queried every 250 us: the slots of each process within one step, and the process of each
     channel, from the driver's utilisation samples. By the tests' clock, the driver's answers take 100 us of it."""
     file = tmp_path / "a.csv"
-    done = gpulens_by_clock("--source", "rm", "record", "--for", "8s", "--every", "250us", "-o", str(file),
+    done = gpulens_by_clock("--source", "rm", "record", "--for", "3s", "--every", "250us", "-o", str(file),
                             env=fake_rm(STATE=state))
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("gpu0: GH100 (Hopper), 0000:01:00.0: ")
@@ -530,7 +530,7 @@ def test_record_names_tsgs_reported_by_run(tmp_path: pathlib.Path) -> None:
     lines = (tmp_path / "tsgs").read_text(encoding="ascii").splitlines()
     copies = json.dumps({**json.loads(lines[-1]), "channels": [31]})  # where ids count per runlist
     (tmp_path / "tsgs").write_text("\n".join([*lines, copies]) + "\n", encoding="ascii")
-    done = gpulens_by_clock("--source", "rm", "record", "--for", "2s", "--every", "250us", "--tsgs",
+    done = gpulens_by_clock("--source", "rm", "record", "--for", "3s", "--every", "250us", "--tsgs",
                             str(tmp_path / "tsgs"), "-o", str(tmp_path / "a.csv"), env=fake_rm())
     assert (done.returncode, done.stderr) == (0, "")
     rows = [line.split() for line in done.stdout.splitlines()[3:]]  # after why it is sampled

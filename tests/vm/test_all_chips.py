@@ -37,7 +37,7 @@ class Seen(NamedTuple):
     def answers(self, names: Iterable[str]) -> dict[str, str]:
         """How reading each of these files ends: a number of bytes or the errno's name."""
         names = list(names)
-        text = self.guest.run("; ".join(f"tryop read {self.path(name)}" for name in names), timeout=60)[1]
+        text = self.guest.run(f"tryop read {' '.join(self.path(name) for name in names)}", timeout=60)[1]
         return dict(zip(names, (line.split()[-1] for line in text.splitlines()), strict=True))
 
 

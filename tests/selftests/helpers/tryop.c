@@ -6,7 +6,7 @@
  *	tryop write FILE TEXT       opens for writing, writes TEXT (C escapes \n \t \\ \0 \xHH) in one call
  *	tryop writelen FILE N       writes N times the digit 1 in one call
  *	tryop writebad FILE         writes 4 bytes from where the process has no memory
- *	tryop read FILE             opens and reads to the end
+ *	tryop read FILE...          opens and reads to the end, each with a line of its own
  *	tryop open FILE r|w         opens only
  * Output: one line, "OK n" (n bytes) or "STEP ERRNO", e.g. "open EACCES", "write EINVAL". Exit status 0 for OK, 1 for an
  * error, 2 for wrong usage.
@@ -30,7 +30,7 @@ static int report_failure(const char *step)
 
 static int print_usage(void)
 {
-	fprintf(stderr, "usage: tryop write FILE TEXT | writelen FILE N | writebad FILE | read FILE | open FILE r|w\n");
+	fprintf(stderr, "usage: tryop write FILE TEXT | writelen FILE N | writebad FILE | read FILE... | open FILE r|w\n");
 	return 2;
 }
 
@@ -61,12 +61,38 @@ static size_t unescape_text(const char *from, char *to)
 	return p - to;
 }
 
+static int report_success(int fd, ssize_t total)
+{
+	if (close(fd) < 0)
+		return report_failure("close");
+	printf("OK %zd\n", total);
+	return 0;
+}
+
+static int read_file(const char *file)
+{
+	static char buffer[65536];
+	int fd = open(file, O_RDONLY);
+	ssize_t n, total = 0;
+	int failed;
+
+	if (fd < 0)
+		return report_failure("open");
+	while ((n = read(fd, buffer, sizeof(buffer))) > 0)
+		total += n;
+	if (n == 0)
+		return report_success(fd, total);
+	failed = report_failure("read");
+	close(fd);
+	return failed;
+}
+
 int main(int argc, char **argv)
 {
 	char *verb, *file, *arg, *data;
-	ssize_t n, total = 0;
+	ssize_t total = 0;
 	size_t len;
-	int fd;
+	int fd, failed = 0;
 
 	if (argc < 3)
 		return print_usage();
@@ -74,20 +100,15 @@ int main(int argc, char **argv)
 	file = argv[2];
 	arg = argc > 3 ? argv[3] : NULL;
 
+	if (!strcmp(verb, "read")) {
+		for (argv += 2; *argv; argv++)
+			failed |= read_file(*argv);
+		return failed;
+	}
 	if (!strcmp(verb, "open") && arg) {
 		fd = open(file, *arg == 'w' ? O_WRONLY : O_RDONLY);
 		if (fd < 0)
 			return report_failure("open");
-	} else if (!strcmp(verb, "read")) {
-		char buffer[65536];
-
-		fd = open(file, O_RDONLY);
-		if (fd < 0)
-			return report_failure("open");
-		while ((n = read(fd, buffer, sizeof(buffer))) > 0)
-			total += n;
-		if (n < 0)
-			return report_failure("read");
 	} else if (!strcmp(verb, "writebad")) {
 		fd = open(file, O_WRONLY);
 		if (fd < 0)
@@ -114,8 +135,5 @@ int main(int argc, char **argv)
 	} else {
 		return print_usage();
 	}
-	if (close(fd) < 0)
-		return report_failure("close");
-	printf("OK %zd\n", total);
-	return 0;
+	return report_success(fd, total);
 }
