@@ -66,7 +66,7 @@ A, SERVER = {"name": "a"}, {"name": "a", "budget_ms": 5, "period_ms": 10}
 REFUSED: "dict[str, tuple[Any, ...]]" = {
     'task "b": no program of this user runs as this task with a TSG (RUN); start it with gpulens run --schedule task=b '
     '-- PROGRAM': ("share", A, {"name": "b"}),
-    'task "a": has a tsg, which only the module knows; through NVIDIA\'s driver, a task is found by its name':
+    'task "a": has TSGs, which only the module knows; through NVIDIA\'s driver, a task is found by its name':
         ("share", {**A, "tsg": "3"}),
     "quantum_ms is below 5, the least through NVIDIA's driver": ("share 4", A),
     'task "a": has slice_us, which only the module sets; through NVIDIA\'s driver, start the program with gpulens run '
@@ -269,6 +269,11 @@ def test_top_and_export_show_the_tasks(tmp_path: pathlib.Path) -> None:
     assert dict(re.findall(r"^# TYPE (gpulens_schedule_\w+) (\w+)$", page, re.M)) == listed and len(listed) == 11
 
     assert not file.exists()
+    late = json.loads(kept)
+    late["tasks"][0]["late_now_ns"] = 3_960_000_000
+    file.write_text(json.dumps(late))
+    screen = ask_tool(tmp_path, "top", "--batch", "1", "--delay", "100ms")
+    assert "b: late now, by 3.960 s: a job that has not ended, and is not among the missed\n" in screen
     old = json.loads(kept)
     old["time_ns"] -= 6_000_000_000
     for text in (json.dumps(old), kept.replace('"jobs"', '"job"'), "{", "[]"):

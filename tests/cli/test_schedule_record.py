@@ -77,6 +77,17 @@ def test_steps_are_tracks(tmp_path: pathlib.Path) -> None:
     assert rows[3] == ["a", "0.600", "us", "0.000", "us", "0", "1", "1", "1", "0"]
 
 
+def test_each_group_has_a_choice(tmp_path: pathlib.Path) -> None:
+    """One task of each group is chosen at a time. Seen failing with one for all."""
+    tracks, _ = write_report(write_recording(
+        tmp_path, make_step(POLICY, 900, "edf"), make_step(CHOSEN, 1100, "a"), make_step(CHOSEN, 1200, "c", 1, task=2),
+        make_step(CHOSEN, 1300, "b", task=1), make_step(NONE_CHOSEN, 1400, value=1)))
+    spans = {"a": (1100, 1300), "b": (1300, 2000), "c": (1200, 1400)}
+    assert {name: tracks[f"task {name}"] for name in spans} == {
+        name: [Event(begin, BEGIN_SLICE, "chosen", {}), Event(end, END_SLICE, "", {})]
+        for name, (begin, end) in spans.items()}
+
+
 def test_bad_steps_are_left_out(tmp_path: pathlib.Path) -> None:
     """Unknown steps, ends without begins, names with control characters, a task's number out of range; missing steps
     are counted. Seen failing with unknown steps that are kept, with control characters, and without the count."""

@@ -91,6 +91,34 @@ TEST(ScheduleJobs, TimesAreThoseThatTheProgramSays)
 	EXPECT_EQ(coordinator.counts(0).worst_ns, 4300000u);
 }
 
+// RTAS'24, R5: runlists that share no hardware do not disturb each other, so that neither B waits for A, nor A for C.
+TEST(ScheduleJobs, EachGroupIsDecidedByItself)
+{
+	ScriptedBackend backend(3);
+	Coordinator coordinator(backend, Policy::Edf,
+				{{.name = "A", .deadline_ns = 10 * MS},
+				 {.name = "B", .deadline_ns = 20 * MS, .group = 1},
+				 {.name = "C", .deadline_ns = 5 * MS, .group = 1}},
+				20 * MS);
+
+	backend.begin(0, 1, 10 * MS);
+	backend.begin(1, 1, 10 * MS);
+	look_at(backend, coordinator, 10 * MS);
+	EXPECT_TRUE(coordinator.is_chosen(0) && coordinator.is_chosen(1));
+	backend.begin(2, 1, 11 * MS);
+	look_at(backend, coordinator, 11 * MS);
+	EXPECT_EQ(coordinator.chosen(0), 0);
+	EXPECT_EQ(coordinator.chosen(1), 2);
+	EXPECT_FALSE(coordinator.held(0));
+	EXPECT_TRUE(coordinator.held(1));
+	backend.end(2, 13 * MS);
+	look_at(backend, coordinator, 13 * MS);
+	EXPECT_TRUE(coordinator.is_chosen(1) && !coordinator.held(1));
+	EXPECT_EQ(coordinator.scheduler(0).ran_ns(0), 3 * MS);
+	EXPECT_EQ(coordinator.scheduler(1).ran_ns(1), 1 * MS);
+	EXPECT_EQ(coordinator.scheduler(2).ran_ns(2), 2 * MS);
+}
+
 // A job that never ends is late from its deadline on. Seen failing: "missed 0", and nothing else.
 TEST(ScheduleJobs, AJobThatDoesNotEndIsLateNow)
 {
@@ -137,7 +165,7 @@ TEST(ScheduleJobs, AJobThatFollowsAtOnceIsAnotherOne)
 	EXPECT_EQ(look_at(backend, coordinator, 6 * MS), 0);
 	EXPECT_EQ(coordinator.counts(0).jobs, 1u);
 	EXPECT_EQ(coordinator.counts(0).worst_ns, 4 * MS); // seen at 1, ended at 5
-	EXPECT_EQ(coordinator.scheduler().deadline_of(0), 14 * MS);
+	EXPECT_EQ(coordinator.scheduler(0).deadline_of(0), 14 * MS);
 	EXPECT_EQ(look_at(backend, coordinator, 7 * MS), 0);
 	EXPECT_EQ(coordinator.counts(0).jobs, 1u);
 }
@@ -166,7 +194,7 @@ TEST(ScheduleJobs, ABestEffortTaskGetsNoDeadline)
 	backend.begin(0, 1, 0);
 	backend.begin(1, 1, 0, 1);
 	EXPECT_EQ(look_at(backend, coordinator, 0), 0);
-	EXPECT_EQ(coordinator.scheduler().deadline_of(1), NEVER);
+	EXPECT_EQ(coordinator.scheduler(1).deadline_of(1), NEVER);
 }
 
 /* -- what holds and releases cost -- */

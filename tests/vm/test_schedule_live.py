@@ -70,7 +70,7 @@ def list_jobs(card: Card, tsg: int) -> "list[tuple[int, int]]":
 def start_schedule(card: Card, policy: str, tasks: "list[dict[str, Any]]") -> int:
     """Starts gpulens schedule. Returns its process id."""
     document = {"version": 1, "policy": policy, "quantum_ms": 1, "tasks": [
-        {**task, "tsg": card.chip.ref(task["tsg"])} for task in tasks]}
+        {**task, "tsg": task["tsg"] if isinstance(task["tsg"], str) else card.chip.ref(task["tsg"])} for task in tasks]}
     card.guest.push(json.dumps(document).encode(), POLICY)
     return int(card.guest.check(f"setsid gpulens -g {card.index} --json schedule {POLICY} --lease 1s --every 100us "
                                 f">{OUT} 2>{ERR} </dev/null & echo $!"))
@@ -140,6 +140,27 @@ def test_edf_runs_three_jobs_in_the_order_of_their_deadlines(card: Card) -> None
     response = {tsg: end - arrival for tsg in (1, 2, 3) for arrival, end in list_jobs(card, tsg)}
     assert response[3] < 17 * MS and response[3] < response[2] < response[1]
     assert all_enabled(card)
+
+
+# A copy engine with hardware of its own (support/vm/chips.py: lce_for_pce, shared_lce), and one of AD102 that shares it
+# with graphics
+COPY_RUNLISTS = {"GP106": {5: False}, "AD102": {3: False, 1: True}}
+
+
+def test_a_copy_engine_with_hardware_of_its_own_is_not_held(card: Card) -> None:
+    """RTAS'24, R5 and R8: endless urgent work on graphics, and copies. Seen failing with one choice for the whole GPU:
+    the copies were held, too."""
+    for runlist, is_held in COPY_RUNLISTS[card.chip.name].items():
+        tsgs = [{"id": tsg, "runlist": where, "timeslice": HOG, "channels": [{"id": 10 + tsg}]}
+                for tsg, where in ((1, 0), (2, runlist))]
+        card.emu.cmd({"cmd": "time", "mode": "virtual", "access_ns": 3000})
+        card.emu.cmd({"cmd": "scenario", "data": {"processes": [{"name": "p", "tsgs": tsgs}]}})
+        card.emu.cmd({"cmd": "reset-counts"})
+        pid = start_schedule(card, "fixed-priority", [BOTH[0], {"name": "copies", "tsg": card.chip.ref(2, runlist)}])
+        # more than the command reads until its first decision
+        wait_for_event(lambda: sum(card.emu.cmd({"cmd": "counts"})["reads"].values()) > 4000, "it does not look")
+        assert (end_schedule(card, pid)["copies"]["holds"] > 0) == is_held
+        assert all(channel["enabled"] for channel in card.emu.cmd({"cmd": "state"})["channels"])
 
 
 def hold_hog(card: Card) -> int:

@@ -8,6 +8,7 @@
 #include "gpulens/cmd/schedule_programs.hpp"
 #include "lib/base/file.hpp"
 #include "lib/base/format.hpp"
+#include "lib/model/isolation.hpp"
 #include "lib/schedule/coordinator.hpp"
 #include "lib/schedule/live/channel_backend.hpp"
 #include "lib/schedule/live/program_backend.hpp"
@@ -35,28 +36,7 @@ using json = nlohmann::ordered_json;
 // Of each task its TSGs, as find_tsg() returns them.
 using TaskTsgs = std::vector<std::vector<u64>>;
 
-// Throws Error, which names the task.
-TaskTsgs find_tsgs(const Gpu &gpu, const PolicyFile &policy)
-{
-	std::map<u64, std::string> named;
-	TaskTsgs tsgs;
-
-	for (const PolicyTask &t : policy.tasks) {
-		if (t.tsgs.empty())
-			throw Error(Error::Input, t.where + ": has no tsg; without one, a task can be simulated only");
-		tsgs.emplace_back();
-		for (const std::string &text : t.tsgs) {
-			u64 tsg = find_tsg(gpu, text, t.where);
-			if (auto [other, added] = named.insert({tsg, t.task.name}); !added)
-				throw Error(Error::Input,
-					    fmt::format("{}: task {} has the same TSG", t.where, other->second));
-			tsgs.back().push_back(tsg);
-		}
-	}
-	return tsgs;
-}
-
-using AddressSpaces = std::set<std::pair<u32, u64>>;
+using AddressSpaces = std::set<std::pair<u32, u64>>; // target and page directory
 
 AddressSpaces spaces_of(const Tsg &tsg)
 {
@@ -68,8 +48,57 @@ AddressSpaces spaces_of(const Tsg &tsg)
 	return spaces;
 }
 
-// Returns what a hold of the task leaves running: TSGs of its address space that no task names. image: of the GPU, whose
-// snapshot has no page directories.
+// Returns the TSGs that have an address space for which the condition holds, once each.
+template <typename Condition> std::vector<u64> find_sharing(const Gpu &image, Condition condition)
+{
+	std::vector<u64> found;
+
+	for (const Runlist &rl : image.runlists)
+		for (const Tsg &t : rl.tsgs)
+			if (u64 tsg = u64{rl.id} << 32 | t.id;
+			    std::ranges::any_of(spaces_of(t), condition) && !std::ranges::count(found, tsg))
+				found.push_back(tsg);
+	return found;
+}
+
+// Throws Error, which names the task. image: of the GPU, whose snapshot has no page directories.
+std::vector<u64> find_tsgs(const Gpu &gpu, const std::optional<Gpu> &image, const PolicyTask &task)
+{
+	std::vector<u64> tsgs;
+
+	for (const std::string &text : task.tsgs)
+		tsgs.push_back(find_tsg(gpu, text, task.where));
+	if (task.page_directory && !image)
+		throw Error(Error::Failed,
+			    task.where + ": page directories take the GPU's image, which cannot be read");
+	if (task.page_directory)
+		tsgs = find_sharing(*image, [&](const auto &space) { return space.second == *task.page_directory; });
+	std::erase_if(tsgs, [&](u64 tsg) { return !tsg_of(gpu, tsg); }); // it ended between the two
+	if (tsgs.empty() && task.page_directory)
+		throw Error(Error::Input,
+			    fmt::format("{}: no TSG has the page directory {:#x}", task.where, *task.page_directory));
+	if (tsgs.empty())
+		throw Error(Error::Input, task.where + ": has no tsg; without one, a task can be simulated only");
+	return tsgs;
+}
+
+// The same of all tasks. Throws Error where two have one.
+TaskTsgs find_all_tsgs(const Gpu &gpu, const std::optional<Gpu> &image, const PolicyFile &policy)
+{
+	std::map<u64, std::string> named;
+	TaskTsgs tsgs;
+
+	for (const PolicyTask &t : policy.tasks) {
+		tsgs.push_back(find_tsgs(gpu, image, t));
+		for (u64 tsg : tsgs.back())
+			if (auto [other, added] = named.insert({tsg, t.task.name}); !added)
+				throw Error(Error::Input,
+					    fmt::format("{}: task {} has the same TSG", t.where, other->second));
+	}
+	return tsgs;
+}
+
+// Returns what a hold of the task leaves running: TSGs of its address space that no task names.
 json left_out_json(const Gpu &image, const TaskTsgs &tsgs, size_t task)
 {
 	AddressSpaces spaces;
@@ -81,17 +110,49 @@ json left_out_json(const Gpu &image, const TaskTsgs &tsgs, size_t task)
 	for (u64 tsg : tsgs[task])
 		if (const Tsg *t = tsg_of(image, tsg))
 			spaces.merge(spaces_of(*t));
-	auto shares = [&](const Tsg &t) {
-		AddressSpaces its = spaces_of(t);
-		return std::any_of(its.begin(), its.end(), [&](const auto &one) { return spaces.contains(one); });
-	};
-	for (const Runlist &rl : image.runlists)
-		for (const Tsg &t : rl.tsgs)
-			if (!named.contains(u64{rl.id} << 32 | t.id) && shares(t))
-				left.push_back({{"tsg", qualified(image, rl.id, t.id)},
-						{"runlist", rl.id},
-						{"engines", image.engine_names(rl.id)}});
+	for (u64 tsg : find_sharing(image, [&](const auto &space) { return spaces.contains(space); })) {
+		u32 runlist = static_cast<u32>(tsg >> 32);
+		if (!named.contains(tsg))
+			left.push_back({{"tsg", qualified(image, runlist, static_cast<u32>(tsg))},
+					{"runlist", runlist},
+					{"engines", image.engine_names(runlist)}});
+	}
 	return left;
+}
+
+// Sets the groups of the tasks, from 0 up: those that need the same lock (Isolation::locks) are decided together.
+void set_groups(std::vector<Task> &tasks, const Gpu &gpu, const TaskTsgs &tsgs)
+{
+	Isolation known = isolation_of(gpu);
+	std::vector<std::set<size_t>> locks(tasks.size());
+	std::vector<std::set<size_t>> groups; // of locks
+
+	for (const Hazard &h : known.unknown)
+		if (h.name == "unknown-engines" || h.name == "unknown-copy-engines")
+			return; // they may be shared
+	for (size_t i = 0; i < tasks.size(); i++)
+		for (u64 tsg : tsgs[i])
+			for (const Engine *e : gpu.engines_of(static_cast<u32>(tsg >> 32)))
+				for (size_t lock = 0; lock < known.locks.size(); lock++)
+					if (std::ranges::count(known.locks[lock], e->short_name()))
+						locks[i].insert(lock);
+	auto shares = [](const auto &a, const auto &b) {
+		return std::ranges::any_of(a, [&](size_t lock) { return b.contains(lock); });
+	};
+	for (const std::set<size_t> &mine : locks) {
+		size_t at = groups.size();
+		groups.push_back(mine);
+		for (size_t before = at; before-- > 0;)
+			if (shares(groups[before], groups[at])) { // the earlier one takes it in
+				groups[before].merge(groups[at]);
+				groups.erase(groups.begin() + static_cast<ptrdiff_t>(at));
+				at = before;
+			}
+	}
+	for (size_t i = 0; i < tasks.size(); i++)
+		for (u32 group = 0; group < groups.size(); group++)
+			if (shares(groups[group], locks[i]))
+				tasks[i].group = group;
 }
 
 // Throws Error where a control file cannot be opened for writing.
@@ -120,7 +181,8 @@ json tsg_json(const Gpu &gpu, u64 tsg)
 		{"channels", channels}};
 }
 
-json plan_json(const Gpu &gpu, const PolicyFile &policy, const TaskTsgs &tsgs, const std::optional<Gpu> &image)
+json plan_json(const Gpu &gpu, const PolicyFile &policy, const std::vector<Task> &grouped, const TaskTsgs &tsgs,
+	       const std::optional<Gpu> &image)
 {
 	json tasks = json::array();
 
@@ -128,6 +190,7 @@ json plan_json(const Gpu &gpu, const PolicyFile &policy, const TaskTsgs &tsgs, c
 		u32 slice = policy.tasks[i].slice_us;
 		json task = {{"name", policy.tasks[i].task.name},
 			     {"parameters", describe_task(policy.policy, policy.tasks[i].task)},
+			     {"group", grouped[i].group},
 			     {"slice_us", slice ? json(slice) : json(nullptr)}};
 		task.update(tsg_json(gpu, tsgs[i][0]));
 		task["also"] = json::array();
@@ -166,7 +229,14 @@ std::string plan_text(const json &plan, const std::string &folder)
 {
 	std::string text = fmt::format("policy {} on GPU {}, {} tasks\n", plan["policy"].get<std::string>(),
 				       plan["gpu"].get<int>(), plan["tasks"].size());
+	std::map<u32, std::vector<std::string>> groups;
 
+	for (const json &t : plan["tasks"])
+		groups[t["group"].get<u32>()].push_back(t["name"]);
+	for (const auto &[group, names] : groups)
+		if (groups.size() > 1)
+			text += fmt::format("decided by {}, with no runlist and no copy engine of the others: {}\n",
+					    names.size() > 1 ? "themselves" : "itself", fmt::join(names, ", "));
 	for (const json &t : plan["tasks"]) {
 		std::vector<json> tsgs = {t};
 		tsgs.insert(tsgs.end(), t["also"].begin(), t["also"].end());
@@ -246,17 +316,21 @@ int run_schedule(const Options &options, const ScheduleOptions &schedule)
 	ModulePort gpu(options.sources.proc, index);
 	PolicyFile policy = read_policy(schedule.file);
 	Gpu before = gpu.read_gpu();
-	TaskTsgs tsgs = find_tsgs(before, policy);
+	bool by_space = std::ranges::any_of(policy.tasks, [](const PolicyTask &t) { return bool(t.page_directory); });
+	std::optional<Gpu> image = by_space || schedule.dry_run ? read_image(folder) : std::nullopt;
+	TaskTsgs tsgs = find_all_tsgs(before, image, policy);
 	if (policy.policy == Policy::Interleaved)
 		return schedule_interleaved(options, schedule, policy, before, tsgs);
+	std::vector<Task> tasks = policy.plain_tasks();
+	set_groups(tasks, before, tsgs);
 	if (schedule.dry_run) {
-		json plan = plan_json(before, policy, tsgs, read_image(folder));
+		json plan = plan_json(before, policy, tasks, tsgs, image);
 		return print_text(options.json ? json_text(plan) : plan_text(plan, folder)) ? EXIT_DONE : EXIT_PART;
 	}
 	check_right(folder);
 	CoordinatorLock lock(fmt::format("{}/schedule-gpu{}", schedule.state, index), fmt::format("GPU {} has", index));
 	ChannelBackend backend(gpu, before.chip.ids_per_runlist, schedule.lease_ns, tsgs);
-	Coordinator coordinator(backend, policy.policy, policy.plain_tasks(), policy.quantum_ns);
+	Coordinator coordinator(backend, policy.policy, tasks, policy.quantum_ns);
 	ScheduleSteps steps(gpu_step_path(schedule.state, index), policy.policy, 0, backend.now());
 	std::string failure;
 	{

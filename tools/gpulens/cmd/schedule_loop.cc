@@ -50,11 +50,7 @@ std::string summary_text(const json &summary)
 				    t["jobs"].get<u64>(), t["missed"].get<u64>(),
 				    format_duration(t["worst_response_ns"].get<u64>()), t["holds"].get<u64>(),
 				    t["releases"].get<u64>(), t["refused"].get<u64>(), t["forced_releases"].get<u64>());
-	for (const json &t : summary["tasks"])
-		if (u64 late = t["late_now_ns"])
-			text += fmt::format(
-				"{}: late now, by {}: a job that has not ended, and is not among the missed\n",
-				t["name"].get<std::string>(), format_duration(late));
+	text += late_text(summary["tasks"]);
 	for (const json &t : summary["tasks"])
 		if (t["longest_hold_ns"].get<u64>())
 			text += fmt::format("{}: {}, {}\n", t["name"].get<std::string>(), cost_text(t, "hold"),
@@ -71,15 +67,15 @@ json summary_json(const Coordinator &coordinator, Policy policy)
 {
 	json tasks = json::array();
 
-	for (size_t i = 0; i < coordinator.scheduler().tasks().size(); i++) {
+	for (size_t i = 0; i < coordinator.tasks().size(); i++) {
 		const TaskCounts &c = coordinator.counts(i);
-		tasks.push_back({{"name", coordinator.scheduler().tasks()[i].name},
-				 {"ran_ns", coordinator.scheduler().ran_ns(i)},
+		tasks.push_back({{"name", coordinator.tasks()[i].name},
+				 {"ran_ns", coordinator.scheduler(i).ran_ns(i)},
 				 {"jobs", c.jobs},
 				 {"missed", c.missed},
 				 {"late_now_ns", coordinator.late_ns(i)},
 				 {"worst_response_ns", c.worst_ns},
-				 {"budgets_used_up", coordinator.scheduler().exhaustions(i)},
+				 {"budgets_used_up", coordinator.scheduler(i).exhaustions(i)},
 				 {"holds", c.holds},
 				 {"releases", c.releases},
 				 {"refused", c.refused},
@@ -91,6 +87,18 @@ json summary_json(const Coordinator &coordinator, Policy policy)
 		{"policy", name_policy(policy)},
 		{"lost_leases", coordinator.lost_leases()},
 		{"tasks", tasks}};
+}
+
+std::string late_text(const json &tasks)
+{
+	std::string text;
+
+	for (const json &t : tasks)
+		if (u64 late = t.at("late_now_ns").get<u64>())
+			text += fmt::format(
+				"{}: late now, by {}: a job that has not ended, and is not among the missed\n",
+				t.at("name").get<std::string>(), format_duration(late));
+	return text;
 }
 
 std::string describe_task(Policy policy, const Task &t)

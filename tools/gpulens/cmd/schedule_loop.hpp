@@ -11,6 +11,9 @@
 
 namespace tool {
 
+// A line for each task whose present job is after its deadline. tasks: an array of objects with name and late_now_ns.
+std::string late_text(const nlohmann::ordered_json &tasks);
+
 // Returns "5.000 ms of each 10.000 ms, soft server".
 std::string describe_task(schedule::Policy policy, const schedule::Task &task);
 // Returns what was done, $defs/summary of docs/schedule-schema.json.

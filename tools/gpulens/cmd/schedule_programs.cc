@@ -34,8 +34,8 @@ void check_policy(const PolicyFile &policy)
 		throw Error(Error::Input, policy.name + ": quantum_ms is below 5, the least through NVIDIA's driver");
 	for (const PolicyTask &t : policy.tasks) {
 		auto refuse = [&t](const char *reason) { throw Error(Error::Input, t.where + ": " + reason); };
-		if (!t.tsgs.empty())
-			refuse("has a tsg, which only the module knows; through NVIDIA's driver, a task is found by "
+		if (!t.tsgs.empty() || t.page_directory)
+			refuse("has TSGs, which only the module knows; through NVIDIA's driver, a task is found by "
 			       "its name");
 		if (t.slice_us)
 			refuse("has slice_us, which only the module sets; through NVIDIA's driver, start the program "

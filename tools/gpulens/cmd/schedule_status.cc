@@ -35,11 +35,11 @@ constexpr u64 MAX_AGE_NS = 5000000000;
 
 const char *name_state(const Coordinator &coordinator, size_t task)
 {
-	if (coordinator.chosen() == static_cast<int>(task))
+	if (coordinator.is_chosen(task))
 		return "chosen";
 	if (coordinator.held(task))
 		return "held";
-	return coordinator.scheduler().ready(task) ? "ready" : "idle";
+	return coordinator.scheduler(task).ready(task) ? "ready" : "idle";
 }
 
 std::string status_text(const json &status)
@@ -56,7 +56,7 @@ std::string status_text(const json &status)
 			   std::to_string(t.at("budgets_used_up").get<u64>()), t.at("parameters").get<std::string>()});
 	return fmt::format("policy {} by process {}, {} leases lost\n", status.at("policy").get<std::string>(),
 			   status.at("pid").get<u32>(), status.at("lost_leases").get<u64>()) +
-	       table.str({});
+	       table.str({}) + late_text(status.at("tasks"));
 }
 
 // A program of gpulens run --schedule budget=.
@@ -163,9 +163,9 @@ void ScheduleStatus::update(const Coordinator &coordinator, Policy policy, u64 n
 	json status = summary_json(coordinator, policy);
 	status["pid"] = getpid();
 	status["time_ns"] = now;
-	for (size_t i = 0; i < coordinator.scheduler().tasks().size(); i++) {
+	for (size_t i = 0; i < coordinator.tasks().size(); i++) {
 		status["tasks"][i]["state"] = name_state(coordinator, i);
-		status["tasks"][i]["parameters"] = describe_task(policy, coordinator.scheduler().tasks()[i]);
+		status["tasks"][i]["parameters"] = describe_task(policy, coordinator.tasks()[i]);
 	}
 	std::lock_guard<std::mutex> hold(writer_->lock);
 	writer_->text = json_text(status);

@@ -20,7 +20,7 @@ ScheduleSteps::ScheduleSteps(const std::string &path, Policy policy, u64 devices
 
 void ScheduleSteps::note(const Coordinator &coordinator)
 {
-	const std::vector<Task> &tasks = coordinator.scheduler().tasks();
+	const std::vector<Task> &tasks = coordinator.tasks();
 	struct Step {
 		ScheduleStep step;
 		u64 time;
@@ -37,12 +37,12 @@ void ScheduleSteps::note(const Coordinator &coordinator)
 	for (size_t i = 0; i < tasks.size(); i++) {
 		const TaskCounts &c = coordinator.counts(i);
 		State &before = states_[i];
-		State is{.ready = coordinator.scheduler().ready(i),
+		State is{.ready = coordinator.scheduler(i).ready(i),
 			 .held = coordinator.held(i),
 			 .jobs = c.jobs,
 			 .missed = c.missed,
 			 .refused = c.refused,
-			 .exhaustions = coordinator.scheduler().exhaustions(i)};
+			 .exhaustions = coordinator.scheduler(i).exhaustions(i)};
 		auto add = [&](ScheduleStep step, u64 time, u64 value = 0) {
 			steps.push_back({step, time, static_cast<u32>(i), value});
 		};
@@ -67,11 +67,13 @@ void ScheduleSteps::note(const Coordinator &coordinator)
 			add(is.held ? ScheduleStep::Held : ScheduleStep::Released, coordinator.held_changed(i));
 		before = is;
 	}
-	if (int chosen = coordinator.chosen(); chosen != chosen_) {
-		steps.push_back({chosen == NO_TASK ? ScheduleStep::NoneChosen : ScheduleStep::Chosen,
-				 coordinator.decided_at(), static_cast<u32>(std::max(chosen, 0)), 0});
-		chosen_ = chosen;
-	}
+	chosen_.resize(coordinator.groups(), NO_TASK);
+	for (u32 group = 0; group < coordinator.groups(); group++)
+		if (int chosen = coordinator.chosen(group); chosen != chosen_[group]) {
+			steps.push_back({chosen == NO_TASK ? ScheduleStep::NoneChosen : ScheduleStep::Chosen,
+					 coordinator.decided_at(), static_cast<u32>(std::max(chosen, 0)), group});
+			chosen_[group] = chosen;
+		}
 	std::stable_sort(steps.begin(), steps.end(), [](const Step &a, const Step &b) { return a.time < b.time; });
 	for (const Step &s : steps) {
 		bool named = s.step != ScheduleStep::LeaseLost && s.step != ScheduleStep::NoneChosen;

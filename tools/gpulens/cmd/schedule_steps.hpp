@@ -28,7 +28,7 @@ private:
 
 	schedule::StepLog log_;
 	std::vector<State> states_;
-	int chosen_ = schedule::NO_TASK;
+	std::vector<int> chosen_; // by group
 	u64 lost_leases_ = 0;
 };
 

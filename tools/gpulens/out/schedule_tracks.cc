@@ -30,6 +30,7 @@ private:
 	struct Open {
 		std::optional<u64> chosen, held, job;
 		u64 deadline = 0;
+		u64 group = 0; // in which it was chosen
 	};
 
 	bool is_inside(u64 time) const { return time >= t_.start_ns && time <= t_.end_ns; }
@@ -75,6 +76,14 @@ private:
 		track.chosen_ns +=
 			end_span(track.states, open_[task].chosen,
 				 {.start_ns = 0, .end_ns = time, .kind = ScheduleSpan::Chosen, .open = open});
+	}
+
+	// One task of a group is chosen at a time.
+	void end_group(u64 group, u64 time)
+	{
+		for (size_t i = 0; i < open_.size(); i++)
+			if (open_[i].group == group)
+				end_chosen(i, time);
 	}
 
 	void end_held(size_t task, u64 time, bool open = false)
@@ -128,19 +137,16 @@ private:
 			return add_mark(tracks_.marks, time, "policy begins");
 		case ScheduleStep::End: end_all(time, false); return add_mark(tracks_.marks, time, "policy ends");
 		case ScheduleStep::LeaseLost: return add_mark(tracks_.marks, time, "lease lost");
-		case ScheduleStep::NoneChosen:
-			for (size_t i = 0; i < open_.size(); i++)
-				end_chosen(i, time);
-			return;
+		case ScheduleStep::NoneChosen: return end_group(e.value, time);
 		default: break;
 		}
 		size_t i = find_task(e.name);
 		TaskTrack &track = tracks_.tasks[i];
 		switch (e.step) {
 		case ScheduleStep::Chosen:
-			for (size_t other = 0; other < open_.size(); other++)
-				end_chosen(other, time);
+			end_group(e.value, time);
 			open_[i].chosen = time;
+			open_[i].group = e.value;
 			break;
 		case ScheduleStep::Held:
 			track.holds += is_inside(time);

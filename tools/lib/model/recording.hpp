@@ -83,8 +83,8 @@ static_assert(sizeof(TextRecord) == GPULENS_RECORD_BYTES);
 // What a coordinator of gpulens schedule saw or did.
 enum class ScheduleStep : u8 {
 	Policy = 1,     // it begins; name: of the policy
-	Chosen = 2,     // until another task is, or none
-	NoneChosen = 3, // no task has work
+	Chosen = 2,     // until another task of its group is, or none; value: the group
+	NoneChosen = 3, // no task of the group has work; value: the group
 	Held = 4,       // until Released
 	Released = 5,
 	JobBegan = 6,   // value: its deadline, CLOCK_MONOTONIC in ns; 0: none

@@ -6,15 +6,29 @@
 
 namespace tool::schedule {
 
+namespace {
+
+size_t count_groups(const std::vector<Task> &tasks)
+{
+	u32 last = 0;
+
+	for (const Task &t : tasks)
+		last = std::max(last, t.group);
+	return size_t{last} + 1;
+}
+
+} // namespace
+
 Coordinator::Coordinator(Backend &backend, Policy policy, const std::vector<Task> &tasks, u64 quantum_ns)
-	: backend_(backend), scheduler_(policy, tasks, quantum_ns), quantum_ns_(quantum_ns), states_(tasks.size())
+	: backend_(backend), schedulers_(count_groups(tasks), Scheduler(policy, tasks, quantum_ns)),
+	  quantum_ns_(quantum_ns), states_(tasks.size()), chosen_(schedulers_.size(), NO_TASK)
 {
 }
 
 void Coordinator::note_begin(size_t task, const TaskState &seen, u64 now)
 {
 	State &s = states_[task];
-	u64 relative = scheduler_.tasks()[task].relative_deadline();
+	u64 relative = tasks()[task].relative_deadline();
 
 	s.job = seen.job;
 	s.arrival = seen.began ? std::clamp(seen.began, std::min(last_look_, now), now) : now;
@@ -41,9 +55,9 @@ void Coordinator::note_events(const std::vector<TaskState> &seen, u64 now)
 		if (!seen[i].present)
 			s.held = false;
 		if (begins)
-			scheduler_.add_job(i, now, seen[i].deadline);
+			scheduler_of(i).add_job(i, now, seen[i].deadline);
 		if (ends) {
-			scheduler_.end_job(i, now);
+			scheduler_of(i).end_job(i, now);
 			note_end(i, seen[i], now);
 		}
 		if (begins)
@@ -57,9 +71,12 @@ void Coordinator::note_events(const std::vector<TaskState> &seen, u64 now)
 // for a share of time, which the other's turns would change; a hard server that waits has no turns.
 bool Coordinator::yields_by_slice(const std::vector<TaskState> &seen, size_t task) const
 {
-	if (chosen_ == NO_TASK || scheduler_.throttled(task) || !scheduler_.real_time(static_cast<size_t>(chosen_)))
+	const Scheduler &s = scheduler(task);
+	int other = chosen(tasks()[task].group);
+
+	if (other == NO_TASK || s.throttled(task) || !s.real_time(static_cast<size_t>(other)))
 		return false;
-	u64 least = seen[static_cast<size_t>(chosen_)].least_slice_us, most = seen[task].most_slice_us;
+	u64 least = seen[static_cast<size_t>(other)].least_slice_us, most = seen[task].most_slice_us;
 	return most && most <= LONGEST_YIELD_US && least >= most * YIELD_RATIO;
 }
 
@@ -121,12 +138,16 @@ u64 Coordinator::run_once()
 	std::vector<TaskState> seen = backend_.account();
 	u64 now = backend_.now();
 	note_events(seen, now);
-	Decision d = scheduler_.choose(now);
-	chosen_ = d.task;
+	u64 wake = NEVER;
+	for (size_t group = 0; group < schedulers_.size(); group++) {
+		Decision d = schedulers_[group].choose(now);
+		chosen_[group] = d.task;
+		wake = std::min(wake, d.wake);
+	}
 
 	auto wants_hold = [&](size_t i) {
 		const State &s = states_[i];
-		return s.ready && static_cast<int>(i) != d.task && now >= s.free_until;
+		return s.ready && !is_chosen(i) && now >= s.free_until;
 	};
 
 	// First releases: the GPU is not idle meanwhile.
@@ -147,9 +168,9 @@ u64 Coordinator::run_once()
 		if (wants_hold(i) && (s.held ? !seen[i].held : !yields_by_slice(seen, i)))
 			hold_task(i, now);
 		if (s.held)
-			d.wake = std::min(d.wake, s.held_since + LONGEST_HOLD_NS);
+			wake = std::min(wake, s.held_since + LONGEST_HOLD_NS);
 	}
-	return d.wake;
+	return wake;
 }
 
 } // namespace tool::schedule

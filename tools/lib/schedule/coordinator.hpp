@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 // Carries out a policy on a back end. Looks at the tasks, tells the scheduler what arrived and finished, and holds the ready
 // tasks that it did not choose, unless their time slices are short beside that of the chosen one. Idle tasks are never held:
-// where one program alone has work, nothing is written.
+// where one program alone has work, nothing is written. In each group of tasks (Task::group) one is chosen.
 #pragma once
 #include "lib/schedule/backend.hpp"
 #include "lib/schedule/scheduler.hpp"
@@ -37,8 +37,12 @@ public:
 	// Looks, decides and acts. Returns when the scheduler wants to decide again, NEVER: when something arrives or finishes.
 	// Throws Error if the GPU cannot be read.
 	u64 run_once();
-	int chosen() const { return chosen_; }
-	const Scheduler &scheduler() const { return scheduler_; }
+	const std::vector<Task> &tasks() const { return schedulers_[0].tasks(); }
+	u32 groups() const { return static_cast<u32>(schedulers_.size()); }
+	int chosen(u32 group = 0) const { return chosen_[group]; }
+	bool is_chosen(size_t task) const { return chosen(tasks()[task].group) == static_cast<int>(task); }
+	// That decides for the task.
+	const Scheduler &scheduler(size_t task) const { return schedulers_[tasks()[task].group]; }
 	const TaskCounts &counts(size_t task) const { return states_[task].counts; }
 	bool held(size_t task) const { return states_[task].held; }
 	// Of the present job; NEVER: it has none.
@@ -67,6 +71,7 @@ private:
 		TaskCounts counts{};
 	};
 
+	Scheduler &scheduler_of(size_t task) { return schedulers_[tasks()[task].group]; }
 	void note_begin(size_t task, const TaskState &seen, u64 now);
 	void note_end(size_t task, const TaskState &seen, u64 now);
 	void note_events(const std::vector<TaskState> &seen, u64 now);
@@ -77,10 +82,10 @@ private:
 	template <typename Request> Answer time_request(Cost &longest, Request request);
 
 	Backend &backend_;
-	Scheduler scheduler_;
+	std::vector<Scheduler> schedulers_; // by group, each with all tasks
 	u64 quantum_ns_;
 	std::vector<State> states_;
-	int chosen_ = NO_TASK;
+	std::vector<int> chosen_; // by group
 	u64 lost_leases_ = 0, lost_at_ = 0;
 	u64 extended_ = 0; // when the lease was extended last
 	u64 last_look_ = 0;

@@ -4,6 +4,8 @@
 
 #include "lib/base/json_input.hpp"
 
+#include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <fmt/format.h>
 #include <map>
@@ -69,6 +71,19 @@ std::vector<std::string> read_tsgs(const Item &item)
 	return tsgs;
 }
 
+// JSON has no hexadecimal numbers.
+u64 read_page_directory(const Item &item)
+{
+	std::string text = item.string("page_directory");
+	u64 address = 0;
+	auto [end, error] =
+		std::from_chars(text.data() + std::min<size_t>(2, text.size()), text.data() + text.size(), address, 16);
+
+	if (!text.starts_with("0x") || error != std::errc() || end != text.data() + text.size())
+		item.refuse(fmt::format("page_directory is \"{}\", not a number as \"0x60000000\"", text));
+	return address;
+}
+
 // What a task may have under a policy.
 void check_task(const Item &item, Policy policy, const PolicyTask &t)
 {
@@ -79,7 +94,9 @@ void check_task(const Item &item, Policy policy, const PolicyTask &t)
 	for (const char *key : {"deadline_ms", "weight", "tenant"})
 		if (policy == Policy::Interleaved && item.has(key))
 			item.refuse(fmt::format("has {}, which the policy interleaved does not know", key));
-	if (policy == Policy::Interleaved && t.tsgs.size() > 1)
+	if (t.page_directory && !t.tsgs.empty())
+		item.refuse("has tsg and page_directory; one of them says what its TSGs are");
+	if (policy == Policy::Interleaved && (t.tsgs.size() > 1 || t.page_directory))
 		item.refuse("has several TSGs, which the policy interleaved does not know");
 	if (t.task.budget_ns && !t.task.period_ns)
 		item.refuse("has budget_ms but no period_ms");
@@ -102,12 +119,14 @@ PolicyTask read_task(const Item &item, Policy policy)
 {
 	PolicyTask t;
 
-	item.check_keys({"name", "tsg", "priority", "deadline_ms", "period_ms", "budget_ms", "server", "tenant",
-			 "weight", "slice_us", "level", "load"});
+	item.check_keys({"name", "tsg", "page_directory", "priority", "deadline_ms", "period_ms", "budget_ms", "server",
+			 "tenant", "weight", "slice_us", "level", "load"});
 	t.where = item.where();
 	t.task.name = item.name();
 	if (item.has("tsg"))
 		t.tsgs = read_tsgs(item);
+	if (item.has("page_directory"))
+		t.page_directory = read_page_directory(item);
 	if (item.has("priority"))
 		t.task.priority = item.integer("priority", 0, 1000000);
 	t.task.deadline_ns = read_ms(item, "deadline_ms");

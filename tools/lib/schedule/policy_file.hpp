@@ -10,8 +10,9 @@ constexpr u64 MAX_TASKS = 10000;
 struct PolicyTask {
 	Task task{};
 	std::vector<std::string>
-		tsgs{};      // [RUNLIST:]ID of each of the program's; empty: the file is for simulation only
-	u32 slice_us = 0;    // to set for the first TSG; 0: as it is
+		tsgs{}; // [RUNLIST:]ID of each of the program's; empty, without a page directory: for simulation only
+	std::optional<u64> page_directory{}; // of the address space whose TSGs they are, in place of a list
+	u32 slice_us = 0;                    // to set for the first TSG; 0: as it is
 	std::string level{}; // "low", "medium", "high": of the policy interleaved, and for simulation; empty: low
 	Load load{};         // for simulation
 	std::string where{}; // "policy.json: task camera", for messages

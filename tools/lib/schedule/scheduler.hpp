@@ -42,6 +42,7 @@ struct Task {
 	Server server = Server::Soft;
 	std::string tenant{}; // empty: a tenant of its own
 	u32 weight = 1;       // of the tenant
+	u32 group = 0;        // of the hardware that it needs; a Coordinator decides each group by itself
 
 	// Returns when a job is late, counted from its arrival; 0: never.
 	u64 relative_deadline() const { return deadline_ns ? deadline_ns : budget_ns ? period_ns : 0; }
