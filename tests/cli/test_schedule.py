@@ -54,6 +54,10 @@ REFUSED = {
         "edf", {**TASK, "tsg": ["3", "0:5"]}, {"name": "b", "tsg": "0:5"}),
     'FILE: task "a": has several TSGs, which the policy interleaved does not know': make_policy(
         "interleaved", {**TASK, "tsg": ["3", "0:5"]}),
+    'FILE: task "a": has tsg and page_directory; one of them says what its TSGs are': make_policy(
+        "edf", {**TASK, "page_directory": "0x1000"}),
+    'FILE: task "a": page_directory is "4096", not a number as "0x60000000"': make_policy(
+        "edf", {"name": "a", "page_directory": "4096"}),
     'FILE: task "a": budget_ms is 12, more than period_ms 10': make_policy("edf", {**SERVER, "budget_ms": 12}),
     'FILE: task "b": overload: with it, the servers have 1.100 of the GPU, more than all of it':
         make_policy("edf", SERVER, {**SERVER, "name": "b", "tsg": "0:5", "budget_ms": 6}),
@@ -132,6 +136,41 @@ def test_a_dry_run_names_tsgs_of_a_task_that_are_left_out(proc: pathlib.Path) ->
         [f"task a: TSG 3 {on_0}, TSG 4 {on_0}, TSG 40 on runlist 5 (LCE2); best effort, weight 1", last]]
 
 
+def test_a_task_is_an_address_space(proc: pathlib.Path) -> None:
+    """All TSGs with a page directory, on three runlists, without their numbers. Seen failing with the first runlist."""
+    for name in ("snapshot", "image"):
+        shutil.copy(image("gp106"), proc / "gpu0" / name)
+    policy = make_policy("share", {"name": "a", "page_directory": "0x60000000"},
+                         {"name": "b", "page_directory": "0x60001000"})
+    document = json.loads(run_policy(proc, policy, "--dry-run", "--json")[1])
+    assert [[one["tsg"] for one in (task, *task["also"])] for task in document["tasks"]] == [
+        ["3", "4", "40"], ["5", "41"]]
+    assert not any(task["left_out"] for task in document["tasks"])
+    policy = make_policy("share", {"name": "a", "page_directory": "0x7000"})
+    assert run_policy(proc, policy, "--dry-run") == (
+        2, "", 'gpulens: FILE: task "a": no TSG has the page directory 0x7000\n')
+    (proc / "gpu0/image").unlink()
+    assert run_policy(proc, policy, "--dry-run") == (
+        4, "", 'gpulens: FILE: task "a": page directories take the GPU\'s image, which cannot be read\n')
+
+
+def test_runlists_without_hardware_in_common_are_decided_apart(proc: pathlib.Path) -> None:
+    """RTAS'24, R5, R7 and R8: the copy engine LCE2 of runlist 5 has a lock of its own on the emulated GP106, so that a
+    task there waits for nobody; one task on both joins the two. Seen failing where groups that a task joins stay
+    apart."""
+    for name in ("snapshot", "image"):
+        shutil.copy(image("gp106"), proc / "gpu0" / name)
+    tasks = ({**TASK, "tsg": "3"}, {"name": "b", "tsg": "5:40"}, {"name": "c", "tsg": "5"})
+    out = run_policy(proc, make_policy("share", *tasks), "--dry-run")[1]
+    assert out.splitlines()[1:3] == [
+        "decided by themselves, with no runlist and no copy engine of the others: a, c",
+        "decided by itself, with no runlist and no copy engine of the others: b"]
+    tasks = ({"name": "a", "tsg": "6:41"}, {"name": "b", "tsg": "3"}, {"name": "c", "tsg": ["4", "5:40"]},
+             {"name": "d", "tsg": "5"})
+    document = json.loads(run_policy(proc, make_policy("share", *tasks), "--dry-run", "--json")[1])
+    assert [task["group"] for task in document["tasks"]] == [0, 1, 1, 1]
+
+
 def test_without_the_right_nothing_begins(proc: pathlib.Path) -> None:
     """No control file: the message names it."""
     status, out, err = run_policy(proc, make_policy("share", TASK))
@@ -162,13 +201,29 @@ def test_a_simulation_has_responses_and_misses_by_slices_and_by_the_policy(tmp_p
     document = json.loads(done.stdout)
     jsonschema.validate(document, {**SCHEMA, "$ref": "#/$defs/simulation"})
     other, urgent = document["tasks"]
-    assert urgent["interleaved"] == {"jobs": 3, "missed": 3, "worst_response_ns": 9000000, "mean_response_ns": 9000000,
-                                     "ran_ns": 6000000}
-    assert urgent["scheduled"] == {"jobs": 3, "missed": 0, "worst_response_ns": 2000000, "mean_response_ns": 2000000,
-                                   "ran_ns": 6000000}
+    assert urgent["interleaved"] == {"jobs": 3, "missed": 3, "late_now_ns": 0, "worst_response_ns": 9000000,
+                                     "mean_response_ns": 9000000, "ran_ns": 6000000}
+    assert urgent["scheduled"] == {"jobs": 3, "missed": 0, "late_now_ns": 0, "worst_response_ns": 2000000,
+                                   "mean_response_ns": 2000000, "ran_ns": 6000000}
     assert other["interleaved"]["ran_ns"] == other["scheduled"]["ran_ns"] == 24000000
     text = gpulens("simulate", "--policy", str(path), "--for", "30ms").stdout
     assert "U                  2.000 ms   5.000 ms |   9.000 ms       3/3   6.000 ms |   2.000 ms       0/3" in text
+
+
+def test_a_job_that_has_not_ended_is_late(tmp_path: pathlib.Path) -> None:
+    """Worked out by hand: behind an endless task of a higher priority, U's jobs of 1, 11 and 21 ms with deadlines of 5
+    do not end in 30 ms; the first is late by 24. Seen failing where only missed jobs were counted."""
+    path = tmp_path / "policy.json"
+    path.write_text(json.dumps(make_policy(
+        "fixed-priority",
+        {"name": "H", "slice_us": 8000, "priority": 0, "load": {"endless": True}},
+        {"name": "U", "slice_us": 8000, "priority": 1, "deadline_ms": 5, "period_ms": 10,
+         "load": {"length_ms": 2, "first_ms": 1}})))
+    urgent = json.loads(gpulens("--json", "simulate", "--policy", str(path), "--for", "30ms").stdout)["tasks"][1]
+    assert urgent["scheduled"] == {"jobs": 0, "missed": 3, "late_now_ns": 24000000, "worst_response_ns": None,
+                                   "mean_response_ns": None, "ran_ns": 0}
+    text = gpulens("simulate", "--policy", str(path), "--for", "30ms").stdout
+    assert text.endswith("\nU: by the policy, a job that has not ended is late by 24.000 ms at the end\n"), text
 
 
 STARVING = (

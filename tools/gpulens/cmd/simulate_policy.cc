@@ -56,6 +56,7 @@ json result_json(const TaskResult &r)
 {
 	return {{"jobs", r.jobs},
 		{"missed", r.missed},
+		{"late_now_ns", r.late_ns},
 		{"worst_response_ns", r.jobs ? json(r.worst_ns) : json(nullptr)},
 		{"mean_response_ns", r.jobs ? json(r.total_ns / r.jobs) : json(nullptr)},
 		{"ran_ns", r.ran_ns}};
@@ -106,6 +107,13 @@ std::string policy_simulation_text(const PolicySimulation &s)
 				    format_duration(a.ran_ns), worst(b), format_missed(b, deadline),
 				    format_duration(b.ran_ns), format_change(a.worst_ns, b.worst_ns));
 	}
+	for (size_t i = 0; i < s.policy.tasks.size(); i++)
+		for (auto [results, how] :
+		     {std::pair{&s.slices.tasks[i], "time slices"}, std::pair{&s.scheduled.tasks[i], "policy"}})
+			if (results->late_ns)
+				text += fmt::format(
+					"{}: by the {}, a job that has not ended is late by {} at the end\n",
+					s.policy.tasks[i].task.name, how, format_duration(results->late_ns));
 	return text;
 }
 

@@ -67,8 +67,10 @@ public:
 		for (size_t i = 0; i < tasks_.size(); i++)
 			for (u64 arrival : states_[i].waiting)
 				if (u64 d = tasks_[i].relative_deadline();
-				    d && arrival + d <= end && !loads_[i].endless)
+				    d && arrival + d <= end && !loads_[i].endless) {
 					run_.tasks[i].missed++;
+					run_.tasks[i].late_ns = std::max(run_.tasks[i].late_ns, end - arrival - d);
+				}
 	}
 
 private:
