@@ -16,24 +16,17 @@ namespace {
 
 constexpr u64 MAX_TABLE = u64{256} << 20; // bytes of a table or its names; larger ones are ignored
 
-// Returns the bytes, or nothing where the file does not have all of them.
-std::vector<char> read_bytes(std::ifstream &file, u64 offset, u64 size)
-{
-	std::vector<char> bytes(size <= MAX_TABLE ? size : 0);
-
-	file.clear();
-	if (!file.seekg(static_cast<std::streamoff>(offset)) ||
-	    !file.read(bytes.data(), static_cast<std::streamsize>(bytes.size())))
-		bytes.clear();
-	return bytes;
-}
-
+// Returns the elements, or nothing where the file does not have all of these bytes.
 template <typename T> std::vector<T> read_table(std::ifstream &file, u64 offset, u64 size)
 {
-	std::vector<char> bytes = read_bytes(file, offset, size);
-	std::vector<T> table(bytes.size() / sizeof(T));
-
-	std::memcpy(table.data(), bytes.data(), table.size() * sizeof(T));
+	file.clear();
+	file.seekg(0, std::ios::end);
+	u64 end = static_cast<u64>(file.tellg());
+	bool inside = offset <= end && size <= std::min(end - offset, MAX_TABLE);
+	std::vector<T> table(inside ? size / sizeof(T) : 0);
+	if (!file.seekg(static_cast<std::streamoff>(offset)) ||
+	    !file.read(reinterpret_cast<char *>(table.data()), static_cast<std::streamsize>(table.size() * sizeof(T))))
+		table.clear();
 	return table;
 }
 
@@ -64,7 +57,8 @@ ElfSymbols::ElfSymbols(const std::string &path)
 			if (section.sh_type != type || section.sh_link >= sections.size() || !functions_.empty())
 				continue;
 			const Elf64_Shdr &names_section = sections[section.sh_link];
-			std::vector<char> names = read_bytes(file, names_section.sh_offset, names_section.sh_size);
+			std::vector<char> names =
+				read_table<char>(file, names_section.sh_offset, names_section.sh_size);
 			if (names.empty() || names.back())
 				continue;
 			for (const Elf64_Sym &symbol : read_table<Elf64_Sym>(file, section.sh_offset, section.sh_size))

@@ -93,7 +93,7 @@ void StepReader::take(std::vector<ScheduleRecord> &steps)
 
 	if (written < read_)
 		read_ = written;
-	for (u64 n = written > read_ + StepRing::STEPS ? written - StepRing::STEPS : read_; n < written; n++)
+	for (u64 n = written - std::min(written - read_, StepRing::STEPS); n < written; n++)
 		steps.push_back(ring_->steps[n % StepRing::STEPS]);
 	std::atomic_thread_fence(std::memory_order_acquire);
 	u64 now = std::max<u64>(ring_->written, written); // another process' memory: it may say anything
