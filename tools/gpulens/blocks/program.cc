@@ -3,6 +3,7 @@
 #include "gpulens/blocks/program.hpp"
 
 #include "gpulens/out/output.hpp"
+#include "lib/base/child_process.hpp"
 #include "lib/base/errors.hpp"
 #include "lib/base/format.hpp"
 
@@ -10,6 +11,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <fcntl.h>
 #include <filesystem>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -17,7 +19,6 @@
 #include <memory>
 #include <sched.h>
 #include <sstream>
-#include <sys/wait.h>
 #include <unistd.h>
 
 namespace tool::blocks {
@@ -31,19 +32,16 @@ struct FileCloser {
 };
 using File = std::unique_ptr<FILE, FileCloser>;
 
-// Replaces this process by the program. command: "info" or "run"; in, out: its standard input and output.
-[[noreturn]] void exec_program(const ProgramOptions &options, const std::string &path, const char *command, int in,
-			       int out)
+// Replaces this process by the program; returns the exit status if that fails. command: "info" or "run".
+int exec_program(const ProgramOptions &options, const std::string &path, const char *command)
 {
 	std::string device = std::to_string(options.device);
 
 	if (options.connections)
 		setenv("CUDA_DEVICE_MAX_CONNECTIONS", std::to_string(*options.connections).c_str(), 1);
-	dup2(in, STDIN_FILENO);
-	dup2(out, STDOUT_FILENO);
 	execl(path.c_str(), path.c_str(), command, device.c_str(), nullptr);
 	std::fprintf(stderr, "gpulens: %s: %s\n", path.c_str(), std::strerror(errno));
-	_exit(127);
+	return 127;
 }
 
 std::string read_all(int fd)
@@ -68,25 +66,19 @@ std::string run_program(const ProgramOptions &options, const std::string &path, 
 	if (options.start)
 		return options.start({path, command, std::to_string(options.device)}, input);
 	File in(std::tmpfile());
-	int out[2], status = 0;
+	int out[2];
 
-	if (!in || fwrite(input.data(), 1, input.size(), in.get()) != input.size() || fflush(in.get()) || pipe(out))
+	if (!in || fwrite(input.data(), 1, input.size(), in.get()) != input.size() || fflush(in.get()) ||
+	    pipe2(out, O_CLOEXEC))
 		throw Error(Error::Source, fmt::format("{}: {}", path, std::strerror(errno)));
 	rewind(in.get());
-	pid_t pid = fork();
-	if (!pid) {
-		close(out[0]);
-		exec_program(options, path, command, fileno(in.get()), out[1]);
-	}
+	ChildProcess child([&] { return exec_program(options, path, command); },
+			   {.in = fileno(in.get()), .out = out[1]});
 	close(out[1]);
-	std::string text = pid < 0 ? "" : read_all(out[0]);
+	std::string text = read_all(out[0]);
 	close(out[0]);
-	if (pid < 0 || waitpid(pid, &status, 0) != pid)
-		throw Error(Error::Source, fmt::format("{}: {}", path, std::strerror(errno)));
-	if (status)
-		throw Error(Error::Source,
-			    WIFEXITED(status) ? fmt::format("{}: it ended with status {}", path, WEXITSTATUS(status))
-					      : fmt::format("{}: it was ended by signal {}", path, WTERMSIG(status)));
+	if (int status = child.wait())
+		throw Error(Error::Source, fmt::format("{}: {}", path, end_text(status)));
 	return text;
 }
 

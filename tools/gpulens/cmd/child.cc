@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Forks, and reads the result from a pipe.
+// Reads the result from a pipe.
 #include "gpulens/cmd/child.hpp"
 
 #include "lib/base/write_fully.hpp"
@@ -10,18 +10,18 @@
 #include <csignal>
 #include <cstring>
 #include <exception>
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
+#include <utility>
 
 namespace gpulens {
 
 namespace {
 
 // Writes a byte (0 or an error code) and the result or the error's text.
-[[noreturn]] void write_result(int fd, const std::function<std::string()> &function)
+int write_result(int fd, const std::function<std::string()> &function)
 {
 	std::string text(1, '\0');
 
@@ -33,7 +33,7 @@ namespace {
 		text = static_cast<char>(Error::Failed) + std::string(e.what());
 	}
 	(void)tool::write_fully(fd, text); // the parent detects a truncated result
-	_exit(0);
+	return 0;
 }
 
 // Reads until the other end is closed. Returns false on a timeout.
@@ -61,60 +61,44 @@ bool read_all(int fd, unsigned timeout_s, std::string &text)
 
 Child::Child(const std::function<std::string()> &function)
 {
-	pid_t parent = getpid();
 	int ends[2];
 
-	if (pipe(ends))
+	if (pipe2(ends, O_CLOEXEC))
 		throw Error(Error::NoProcess, std::strerror(errno));
 	result_ = ends[0];
-	pid_ = fork();
-	if (!pid_) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		if (getppid() != parent)
-			_exit(1);
+	try {
+		process_.emplace(
+			[&] {
+			close(ends[0]);
+			return write_result(ends[1], function);
+			},
+			tool::ChildOptions{.death = SIGKILL, .patience = std::chrono::milliseconds(0)});
+	} catch (...) {
 		close(ends[0]);
-		write_result(ends[1], function);
+		close(ends[1]);
+		throw;
 	}
 	close(ends[1]);
-	if (pid_ < 0) {
-		close(result_);
-		throw Error(Error::NoProcess, "no child process can be started");
-	}
 }
 
 Child::~Child()
 {
-	if (pid_ < 0)
-		return;
-	close(result_);
-	kill(pid_, SIGKILL);
-	waitpid(pid_, nullptr, 0);
-}
-
-bool Child::has_ended() const
-{
-	siginfo_t info{};
-
-	return pid_ < 0 || (!waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) && info.si_pid);
+	if (result_ >= 0)
+		close(result_);
 }
 
 std::string Child::finish(unsigned timeout_s)
 {
 	std::string text;
-	int status = 0;
 	bool done = read_all(result_, timeout_s, text);
 
-	close(result_);
-	if (!done)
-		kill(pid_, SIGKILL);
-	waitpid(pid_, &status, 0);
-	pid_ = -1;
+	close(std::exchange(result_, -1));
+	int status = done ? process_->wait() : process_->stop();
 	if (!done)
 		throw Error(Error::TimedOut, fmt::format("no answer from CUDA within {} s", timeout_s));
 	if (text.empty())
-		throw Error(Error::Failed, WIFSIGNALED(status)
-						   ? fmt::format("CUDA ended by signal {}", WTERMSIG(status))
-						   : "CUDA ended the process");
+		throw Error(Error::Failed, status > 128 ? fmt::format("CUDA ended by signal {}", status - 128)
+							: "CUDA ended the process");
 	if (text[0])
 		throw Error(static_cast<Error::Code>(text[0]), text.substr(1));
 	return text.substr(1);

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 // Runs a function in a child process, so that its effects on a driver end with that process.
 #pragma once
+#include "lib/base/child_process.hpp"
+
 #include <functional>
+#include <optional>
 #include <string>
-#include <sys/types.h>
 
 namespace gpulens {
 
@@ -18,14 +20,14 @@ public:
 	~Child();
 
 	// Returns whether the process has ended, with or without a result.
-	bool has_ended() const;
+	bool has_ended() { return process_->poll().has_value(); }
 	// Returns the function's result; call it once. Throws its Error, and Error if the child ends otherwise or does not answer
 	// in time.
 	std::string finish(unsigned timeout_s);
 
 private:
-	pid_t pid_;
-	int result_; // pipe
+	int result_ = -1; // pipe
+	std::optional<tool::ChildProcess> process_;
 };
 
 // As finish() of a Child.

@@ -2,14 +2,12 @@
 // Starts the script, and exchanges lines of JSON with it.
 #include "gpulens/experiment/net.hpp"
 
-#include "gpulens/measure/limited_program.hpp"
 #include "lib/base/errors.hpp"
 #include "lib/base/format.hpp"
 #include "lib/base/write_fully.hpp"
 
 #include <cerrno>
 #include <chrono>
-#include <csignal>
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>
@@ -17,8 +15,6 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 #include <poll.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 namespace tool::experiment {
@@ -140,19 +136,15 @@ Net::Net()
 	int in[2], out[2];
 	std::error_code err;
 	std::string own = (std::filesystem::read_symlink("/proc/self/exe", err).parent_path() / LIBRARY).string();
-	pid_t parent = getpid();
 
 	if (pipe2(in, O_CLOEXEC) || pipe2(out, O_CLOEXEC))
 		throw Error(Error::Source, fmt::format("no pipe: {}", std::strerror(errno)));
-	pid_ = fork();
-	if (!pid_) {
-		prctl(PR_SET_PDEATHSIG, SIGTERM);
-		dup2(in[0], STDIN_FILENO);
-		dup2(out[1], STDOUT_FILENO);
-		if (getppid() == parent)
-			execlp("python3", "python3", "-c", SCRIPT, own.c_str(), LIBRARY, nullptr);
-		_exit(NO_PYTHON);
-	}
+	process_.emplace(
+		[&] {
+		execlp("python3", "python3", "-c", SCRIPT, own.c_str(), LIBRARY, nullptr);
+		return NO_PYTHON;
+		},
+		ChildOptions{.in = in[0], .out = out[1]});
 	close(in[0]);
 	close(out[1]);
 	input_ = in[1];
@@ -160,42 +152,28 @@ Net::Net()
 	try {
 		gpu_ = nlohmann::json::parse(read_line(START_S)).at("gpu");
 	} catch (...) {
-		stop();
+		close_pipes();
 		throw;
 	}
 }
 
-Net::~Net()
-{
-	stop();
-}
-
-void Net::stop()
+// The process ends at the end of its input.
+void Net::close_pipes()
 {
 	if (input_ >= 0)
 		close(input_);
 	if (output_ >= 0)
 		close(output_);
 	input_ = output_ = -1;
-	if (pid_ > 0) {
-		kill(pid_, SIGTERM);
-		waitpid(pid_, nullptr, 0);
-	}
-	pid_ = -1;
 }
 
 void Net::report_end()
 {
-	int status = 0;
-	pid_t ended = waitpid(pid_, &status, 0);
+	int status = process_->wait();
 
-	pid_ = -1;
-	if (ended < 0)
-		throw Error(Error::Failed, fmt::format("PyTorch: python3 ended: {}", std::strerror(errno)));
-	if (WIFEXITED(status) && WEXITSTATUS(status) == NO_PYTHON)
+	if (status == NO_PYTHON)
 		throw Error(Error::Failed, "PyTorch: python3 is missing");
-	throw Error(Error::Failed, "PyTorch: python3: " + measure::end_text(WIFSIGNALED(status) ? 128 + WTERMSIG(status)
-												: WEXITSTATUS(status)));
+	throw Error(Error::Failed, "PyTorch: python3: " + end_text(status));
 }
 
 std::string Net::read_line(unsigned timeout_s)

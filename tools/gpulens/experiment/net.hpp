@@ -3,6 +3,9 @@
 // libgpulens-partition. Without cuDNN, which launches clusters of 8 blocks: these do not run on fewer than four TPCs of
 // one GPC (docs/results/2026-11-26-h100-clusters.md).
 #pragma once
+#include "lib/base/child_process.hpp"
+
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,7 +24,7 @@ public:
 	Net();
 	Net(const Net &) = delete;
 	Net &operator=(const Net &) = delete;
-	~Net();
+	~Net() { close_pipes(); }
 
 	// Returns the times of A's and B's jobs, ms. Throws Error (Failed).
 	std::pair<std::vector<double>, std::vector<double>> run(const NetRun &run);
@@ -30,9 +33,10 @@ public:
 private:
 	std::string read_line(unsigned timeout_s);
 	[[noreturn]] void report_end(); // of the process
-	void stop();
+	void close_pipes();
 
-	int input_ = -1, output_ = -1, pid_ = -1;
+	int input_ = -1, output_ = -1;
+	std::optional<ChildProcess> process_;
 	std::string text_, gpu_;
 };
 

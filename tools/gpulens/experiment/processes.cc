@@ -115,7 +115,7 @@ void Processes::start(const std::function<Found(Stage &stage)> &run)
 
 bool Processes::check_running()
 {
-	for (const gpulens::Child &process : running_)
+	for (gpulens::Child &process : running_)
 		if (!stage_->stop && process.has_ended())
 			stage_->failed = true;
 	return !stage_->failed;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Forks a process that runs the program by run_program().
+// Starts a process that runs the program by run_program().
 #include "gpulens/measure/limited_program.hpp"
 
 #include "gpulens/out/output.hpp"
@@ -9,14 +9,10 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <thread>
 #include <unistd.h>
 
 namespace tool::measure {
@@ -25,40 +21,18 @@ using std::chrono::steady_clock;
 
 namespace {
 
-constexpr std::chrono::seconds PATIENCE{5}; // between SIGTERM and SIGKILL
-constexpr std::chrono::milliseconds POLL{10};
 constexpr size_t MAX_OUTPUT = size_t{64} << 20;
 
-[[noreturn]] void run_child(const RunOptions &run, int in, int out, pid_t parent)
-{
-	int status = EXIT_REFUSED;
-
-	prctl(PR_SET_PDEATHSIG, SIGTERM);
-	if (getppid() != parent)
-		_exit(EXIT_REFUSED);
-	if (in < 0)
-		in = open("/dev/null", O_RDONLY | O_CLOEXEC);
-	dup2(in, STDIN_FILENO);
-	dup2(out < 0 ? STDERR_FILENO : out, STDOUT_FILENO);
-	close_range(3, ~0U, 0); // the ends of pipes of other programs, which would never be closed
-	try {
-		status = run_program(run);
-	} catch (const std::exception &e) {
-		std::fprintf(stderr, "gpulens: %s\n", e.what());
-	}
-	std::fflush(stderr);
-	_exit(status);
-}
-
-} // namespace
-
-LimitedProgram::LimitedProgram(const std::vector<std::string> &program, const gpulens::VerifiedLimit *limit, int in,
-			       int out)
-	: start_(steady_clock::now())
+// Of the child process: what the program ends with.
+int run_limited(const std::vector<std::string> &program, const gpulens::VerifiedLimit *limit, int in, int out)
 {
 	RunOptions run;
-	pid_t parent = getpid();
 
+	if (in < 0)
+		dup2(open("/dev/null", O_RDONLY | O_CLOEXEC), STDIN_FILENO);
+	if (out < 0)
+		dup2(STDERR_FILENO, STDOUT_FILENO);
+	close_range(3, ~0U, 0); // the ends of pipes of other programs, which would never be closed
 	run.program = program;
 	run.file = "/dev/null"; // no table of TSGs
 	if (limit)
@@ -67,62 +41,28 @@ LimitedProgram::LimitedProgram(const std::vector<std::string> &program, const gp
 		run.preload = {gpulens::environment::CONFINE_LIBRARY};
 		run.limits = gpulens::environment::LIMIT_IN_SPACE;
 	}
-	std::fflush(nullptr);
-	pid_ = fork();
-	if (!pid_)
-		run_child(run, in, out, parent);
-	if (pid_ < 0)
-		throw Error(Error::Source, fmt::format("{}: {}", program[0], std::strerror(errno)));
-}
-
-LimitedProgram::~LimitedProgram()
-{
-	stop();
-}
-
-void LimitedProgram::finish(int wait_status)
-{
-	elapsed_us_ = std::chrono::duration<double, std::micro>(steady_clock::now() - start_).count();
-	status_ = WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : 128 + WTERMSIG(wait_status);
-}
-
-std::optional<int> LimitedProgram::poll()
-{
-	int status = 0;
-
-	if (!status_ && waitpid(pid_, &status, WNOHANG) == pid_)
-		finish(status);
-	return status_;
-}
-
-int LimitedProgram::wait()
-{
-	int status = 0;
-
-	while (!status_) {
-		if (waitpid(pid_, &status, 0) == pid_)
-			finish(status);
-		else if (errno != EINTR)
-			throw Error(Error::Source, fmt::format("process {}: {}", pid_, std::strerror(errno)));
+	try {
+		return run_program(run);
+	} catch (const std::exception &e) {
+		std::fprintf(stderr, "gpulens: %s\n", e.what());
+		return EXIT_REFUSED;
 	}
-	return *status_;
 }
 
-void LimitedProgram::stop()
-{
-	steady_clock::time_point end = steady_clock::now() + PATIENCE;
+} // namespace
 
-	if (poll())
-		return;
-	kill(pid_, SIGTERM);
-	while (!poll() && steady_clock::now() < end)
-		std::this_thread::sleep_for(POLL);
-	if (status_)
-		return;
-	kill(pid_, SIGKILL); // the program gets SIGTERM again by its parent's death
-	int status = 0;
-	waitpid(pid_, &status, 0);
-	finish(status);
+LimitedProgram::LimitedProgram(const std::vector<std::string> &program, const gpulens::VerifiedLimit *limit, int in,
+			       int out)
+	: start_(steady_clock::now()),
+	  process_([&] { return run_limited(program, limit, in, out); }, {.in = in, .out = out})
+{
+}
+
+std::optional<int> LimitedProgram::note_end(std::optional<int> status)
+{
+	if (status && !elapsed_us_)
+		elapsed_us_ = std::chrono::duration<double, std::micro>(steady_clock::now() - start_).count();
+	return status;
 }
 
 CapturedProgram::File CapturedProgram::temporary_file()
@@ -177,12 +117,6 @@ void require_success(const std::string &name, int status)
 {
 	if (status)
 		throw Error(Error::Failed, fmt::format("{}: {}", name, end_text(status)));
-}
-
-std::string end_text(int status)
-{
-	return status > 128 ? fmt::format("it was ended by signal {}", status - 128)
-			    : fmt::format("it ended with status {}", status);
 }
 
 } // namespace tool::measure

@@ -3,6 +3,7 @@
 #pragma once
 #include "gpulens/cmd/cuda_probe.hpp"
 #include "gpulens/cmd/run.hpp"
+#include "lib/base/child_process.hpp"
 
 #include <chrono>
 #include <cstdio>
@@ -20,28 +21,22 @@ public:
 	// standard error. Throws Error.
 	LimitedProgram(const std::vector<std::string> &program, const gpulens::VerifiedLimit *limit, int in = -1,
 		       int out = -1);
-	LimitedProgram(const LimitedProgram &) = delete;
-	LimitedProgram &operator=(const LimitedProgram &) = delete;
-	// Ends the program if it still runs.
-	~LimitedProgram();
 
 	// Process id of the parent of the program.
-	pid_t pid() const { return pid_; }
+	pid_t pid() const { return process_.pid(); }
 	// Returns the exit status of run_program() if the program has ended.
-	std::optional<int> poll();
-	int wait();
-	// SIGTERM, and SIGKILL if that does not end it within some seconds.
-	void stop();
+	std::optional<int> poll() { return note_end(process_.poll()); }
+	int wait() { return *note_end(process_.wait()); }
+	void stop() { note_end(process_.stop()); }
 	// Time from the start to the end that poll() or wait() found.
 	double elapsed_us() const { return elapsed_us_; }
 
 private:
-	void finish(int wait_status);
+	std::optional<int> note_end(std::optional<int> status);
 
-	pid_t pid_ = -1;
-	std::optional<int> status_;
 	std::chrono::steady_clock::time_point start_;
 	double elapsed_us_ = 0;
+	ChildProcess process_;
 };
 
 struct Finished {
@@ -79,8 +74,5 @@ void require_preloadable(const std::vector<std::string> &program);
 
 // Throws Error (Failed), "NAME: it ended with status 7", unless the exit status of run_program() is 0.
 void require_success(const std::string &name, int status);
-
-// Returns "it ended with status 7" or "it was ended by signal 9", of an exit status of run_program().
-std::string end_text(int status);
 
 } // namespace tool::measure

@@ -6,6 +6,7 @@
 #include "gpulens/cmd/gpu_uuid.hpp"
 #include "gpulens/cmd/schedule_support.hpp"
 #include "gpulens/out/table.hpp"
+#include "lib/base/child_process.hpp"
 #include "lib/base/errors.hpp"
 #include "lib/base/temporary_folder.hpp"
 #include "lib/launch/environment.hpp"
@@ -17,17 +18,13 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
-#include <csignal>
 #include <cstring>
 #include <fmt/format.h>
 #include <memory>
-#include <spawn.h>
-#include <sys/wait.h>
+#include <optional>
 #include <thread>
 #include <unistd.h>
 #include <vector>
-
-extern char **environ; // NOLINT(readability-redundant-declaration): glibc declares it with _GNU_SOURCE only
 
 namespace tool::measure {
 
@@ -64,36 +61,16 @@ public:
 		if (!uuid.empty())
 			variables.push_back("CUDA_VISIBLE_DEVICES=" + uuid);
 		start(words, variables);
-		try {
-			wait_for_start(program);
-		} catch (...) {
-			stop();
-			throw;
-		}
+		wait_for_start(program);
 	}
 	Victim(const Victim &) = delete;
 	Victim &operator=(const Victim &) = delete;
-	~Victim() { stop(); }
 
 	AgentLink &agent() { return *agent_; }
 	u64 rounds() const { return progress_->rounds; }
 
 	// Returns whether it ended by itself and all its results were right.
-	bool stop()
-	{
-		int status = 0;
-
-		if (pid_ < 0)
-			return right_;
-		kill(pid_, SIGTERM);
-		for (auto end = Clock::now() + END_LIMIT; waitpid(pid_, &status, WNOHANG) == 0;
-		     std::this_thread::sleep_for(milliseconds(10)))
-			if (Clock::now() > end)
-				kill(pid_, SIGKILL);
-		pid_ = -1;
-		right_ = WIFEXITED(status) && WEXITSTATUS(status) == 0 && progress_->wrong == 0;
-		return right_;
-	}
+	bool stop() { return process_ && process_->stop() == 0 && progress_->wrong == 0; }
 
 private:
 	void map_progress()
@@ -107,32 +84,27 @@ private:
 
 	void start(const std::vector<std::string> &words, const std::vector<std::string> &variables)
 	{
-		std::vector<char *> arguments, environment;
+		std::vector<char *> arguments;
 
 		for (const std::string &word : words)
 			arguments.push_back(const_cast<char *>(word.c_str()));
-		for (const std::string &variable : variables)
-			environment.push_back(const_cast<char *>(variable.c_str()));
-		for (char **variable = environ; *variable; variable++)
-			environment.push_back(*variable);
 		arguments.push_back(nullptr);
-		environment.push_back(nullptr);
-		if (int err = posix_spawn(&pid_, "/proc/self/exe", nullptr, nullptr, arguments.data(),
-					  environment.data())) {
-			pid_ = -1;
-			throw Error(Error::NoProcess, fmt::format("{}: {}", words[5], std::strerror(err)));
-		}
+		process_.emplace(
+			[&] {
+			for (const std::string &variable : variables)
+				putenv(const_cast<char *>(variable.c_str()));
+			execv("/proc/self/exe", arguments.data());
+			return EXIT_FAILURE;
+			},
+			ChildOptions{.patience = END_LIMIT});
 	}
 
 	void wait_for_start(const std::string &program)
 	{
 		for (auto end = Clock::now() + START_LIMIT; Clock::now() < end;
 		     std::this_thread::sleep_for(milliseconds(20))) {
-			int status = 0;
-			if (waitpid(pid_, &status, WNOHANG) == pid_) {
-				pid_ = -1;
+			if (process_->poll())
 				throw Error(Error::Failed, program + ": ended before its first kernel");
-			}
 			std::string path = find_agent_page(folder_.path());
 			if (!progress_->ready || path.empty())
 				continue;
@@ -146,9 +118,8 @@ private:
 
 	TemporaryFolder folder_{"/tmp/gpulens-schedule-"};
 	gpulens::Mapped<LoadProgress> progress_;
-	pid_t pid_ = -1;
-	bool right_ = false;
 	std::unique_ptr<AgentLink> agent_;
+	std::optional<ChildProcess> process_;
 };
 
 // Returns the rounds in the window.
