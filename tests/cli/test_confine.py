@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import pathlib
+import re
 import signal
 import struct
 import subprocess
@@ -33,7 +34,11 @@ TURNS = ("a partition separates TPCs, not time: processes on one graphics runlis
          "except under MPS, ")
 SHARED = ("partitions share L2 cache and memory bandwidth: in half of an H200, memory-bound work took 2.0 times as "
           "long beside memory-bound work in the other half, compute-bound work 1.8 times")
-NO_MPS = "which no process uses now, as far as NVIDIA's driver reports"
+NO_MPS = ("which no process uses now, as far as NVIDIA's driver reports (nvidia-cuda-mps-control -d starts it for "
+          "programs after it)")
+USED = "which other programs use on this GPU"
+UNDER = ("under MPS, programs on other TPCs run at the same time; which TPCs the bits of the mask are was verified "
+         "without MPS, and under it how many SMs they leave")
 NOTES = [f"gpulens: note: {TURNS}{NO_MPS}", f"gpulens: note: {SHARED}"]
 
 
@@ -78,7 +83,28 @@ def test_run_says_what_a_limit_does_not_separate(program: str) -> None:
         done = run_tool("run", quiet, "--half", "a", "--", program)
         assert "note: " not in done.stderr and " is limited to TPCs " in done.stderr and done.returncode == 7
     done = run_tool("run", "--half", "a", "--", program, GPULENS_FAKE_RM_PIDS="1")
-    assert f"note: {TURNS}which is in use on this GPU; gpulens run limits no program under it\n" in done.stderr
+    assert f"note: {TURNS}{USED}\n" in done.stderr
+
+
+def test_a_program_is_limited_under_mps(program: str) -> None:
+    """The mask's bits are those without MPS, verified so, and %smid is counted from 0, as seen on an H200. Where MPS
+    leaves the program fewer SMs (CUDA_MPS_ACTIVE_THREAD_PERCENTAGE), it is not started. Seen failing without the count
+    of SMs under MPS."""
+    for tpcs, sms in (("3", "0 1"), ("3,60", "0 1 2 3")):
+        done = run_tool("run", "--tpcs", tpcs, "--", program, FAKE_CUDA_MPS="1")
+        assert done.stdout.splitlines() == [f"ran on {sms}", f"on {UUID}"], done.stderr
+        assert f"note: {UNDER}\n" in done.stderr and "take turns" not in done.stderr
+    with_mps = run_tool("run", "--tpcs", "3", "--", "env", FAKE_CUDA_MPS="1").stdout
+    without = run_tool("run", "--tpcs", "3", "--", "env").stdout
+    assert re.findall("^GPULENS_LAUNCH_MASK=.*", with_mps, re.M) == re.findall("^GPULENS_LAUNCH_MASK=.*", without, re.M)
+    assert "CUDA_MPS_PIPE_DIRECTORY" not in with_mps
+    done = run_tool("run", "--half", "a", "--", "echo", "begun", FAKE_CUDA_MPS="40")
+    assert (done.stdout, done.stderr, done.returncode) == (
+        "", "gpulens: under MPS, the probe ran on 40 SMs of the 66 of 33 TPCs\n", 4)
+    done = run_tool("run", "--half", "a", "--", "echo", "begun", FAKE_CUDA_MPS="1", FAKE_CUDA_SHIFT="1")
+    assert (done.stdout, done.stderr, done.returncode) == (
+        "", "gpulens: in a process without MPS, which verifies masks: bit 0 of the launch mask disabled no SM instead "
+        "of the SMs of TPC 0\n", 4)
 
 
 def test_partitions_says_what_a_partition_does_not_separate() -> None:
@@ -91,7 +117,7 @@ def test_partitions_says_what_a_partition_does_not_separate() -> None:
         assert "Note: " not in run_tool("partitions", "--quiet").stdout
         assert json.loads(run_tool("partitions", "--json", "-q").stdout)["notes"] == [TURNS + NO_MPS, SHARED]
         used = json.loads(run_tool("partitions", "--json", GPULENS_FAKE_RM_PIDS="1").stdout)["notes"][0]
-        assert used == f"{TURNS}which is in use on this GPU; gpulens run limits no program under it"
+        assert used == TURNS + USED
         unknown = json.loads(run_tool("partitions", "--json", LD_PRELOAD="").stdout)["notes"][0]
         assert unknown == f"{TURNS}and whether that is in use is unknown"
     finally:
@@ -144,7 +170,6 @@ REFUSED = {
                   "NVIDIA's headers define",
     "SHIFT=1": "bit 0 of the launch mask disabled no SM instead of the SMs of TPC 0",
     "BUSY=1": "the driver refuses its callback before a launch (one subscriber at a time: a profiler, or gpulens run?)",
-    "MPS=1": "under MPS, %smid is not the physical SM number, so partitions cannot be verified",
     "DIES=1": "CUDA ended by signal 6"}
 
 
@@ -559,8 +584,10 @@ def test_ways_reports_each_method() -> None:
          "why": "bit 0 of the launch mask disabled no SM instead of the SMs of TPC 0", "evidence": None},
         {"way": "green contexts", "granule_tpcs": None, "why": green, "evidence": None},
         {"way": "green contexts for clusters", "granule_tpcs": None, "why": green, "evidence": None}]}
-    output = json.loads(run_tool("partitions", "--ways", "--json", FAKE_CUDA_MPS="1").stdout)
-    assert {method["why"] for method in output["ways"]} == {
+    masks, *green = json.loads(run_tool("partitions", "--ways", "--json", FAKE_CUDA_MPS="1").stdout)["ways"]
+    assert masks["granule_tpcs"] == 1 and masks["evidence"].endswith(
+        "and was tried; found without MPS, and under it that one TPC has its number of SMs")
+    assert {method["why"] for method in green} == {
         "under MPS, %smid is not the physical SM number, so partitions cannot be verified"}
     done = run_tool("partitions", "--ways", LD_LIBRARY_PATH="/nowhere")
     assert done.returncode == 3

@@ -220,6 +220,25 @@ Layout layout_of_device(int device)
 	return verified;
 }
 
+std::vector<size_t> count_sms(unsigned format, const std::vector<LaunchMask> &masks)
+{
+	int device = device_of_context();
+	std::vector<size_t> counts;
+
+	if (const char *why = hook::subscribe(cuda().library))
+		throw Error(Error::Missing, why);
+	hook::restrict_to_gpu(uuid_of_device(device));
+	Probe probe(gpu_of_device(device).sms);
+	run_unmasked(probe);
+	const DescriptorFormat &seen = format_of_launch(device);
+	if (seen.id != format)
+		throw Error(Error::Failed, "under MPS, launch descriptors have another format than without it");
+	hook::use_format(seen);
+	for (const LaunchMask &mask : masks)
+		counts.push_back(run_masked(probe, mask.bits).size());
+	return counts;
+}
+
 LaunchMask Launches::launch_mask(const TpcMask &enabled)
 {
 	verified_layout();

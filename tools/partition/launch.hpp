@@ -59,6 +59,10 @@ private:
 	bool unrecognized_ = false; // cooperative launches
 };
 
+// Returns on how many SMs the probe runs with each mask, of descriptors that have that format, on the device of
+// device_of_context(): all that %smid tells under MPS. Throws Error.
+std::vector<size_t> count_sms(unsigned format, const std::vector<LaunchMask> &masks);
+
 // Returns the layout that the driver reports of a device; where it does not report the SMs, the one that verified_layout()
 // discovers. Throws Error: as gpu_of_device() and verified_layout(); Source if that is another device's.
 Layout layout_of_device(int device);

@@ -22,7 +22,8 @@
 //	FAKE_CUDA_BUSY=1      the callback has a subscriber
 //	FAKE_CUDA_NO_TABLE=1  there is no such export table
 //	FAKE_CUDA_DIES=1      cuInit() ends the process
-//	FAKE_CUDA_MPS=1       contexts are shared by MPS
+//	FAKE_CUDA_MPS=N       contexts are shared by MPS, with N of a client's SMs or all (1), unless CUDA_MPS_PIPE_DIRECTORY
+//	                      names what is no folder; %smid counts the SMs that a launch has, as on an H200
 //	FAKE_CUDA_NOWHERE=1   the callback gets no context
 //	FAKE_CUDA_ROAM=1      each launch of a stream has its descriptor at another address
 //	FAKE_CUDA_FAR=1       the object of a stream does not point to its descriptor
@@ -326,7 +327,7 @@ int cuDeviceGetAttribute(int *to, int which, int)
 	      : which == 16  ? 2 * static_cast<int>(all_tpcs())
 	      : which == 39  ? 2048
 	      : which == 106 ? 32
-			     : is_set("FAKE_CUDA_MPS");
+			     : is_under_mps();
 	return which == 133 || which == 16 || which == 39 || which == 106 ||
 			       (capability && (which == 75 || which == 76 || which == 95))
 		       ? 0
@@ -536,6 +537,8 @@ static int launch_kernel(void *function, unsigned blocks, bool cooperative, cons
 			sms.push_back(sm);
 	if (is_set("FAKE_CUDA_LEAK") && handle && stream->launches > 2)
 		sms.push_back(static_cast<uint32_t>(atoi(getenv("FAKE_CUDA_LEAK"))));
+	if (int most = read_number("FAKE_CUDA_MPS", 1); is_under_mps() && most > 1)
+		sms.resize(std::min(sms.size(), static_cast<size_t>(most)));
 	if (sms.empty()) {
 		fprintf(stderr, "fake_cuda: no SM is left: the GPU hangs\n");
 		abort();
@@ -549,7 +552,7 @@ static int launch_kernel(void *function, unsigned blocks, bool cooperative, cons
 		return 0;
 	}
 	for (unsigned i = 0; i < blocks; i++)
-		where[i] = sms[i % sms.size()];
+		where[i] = is_under_mps() ? static_cast<uint32_t>(i % sms.size()) : sms[i % sms.size()];
 	return 0;
 }
 

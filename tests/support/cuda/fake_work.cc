@@ -264,3 +264,11 @@ int cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t bytes, void *stream)
 	return start_copy(to, to_pointer(from), bytes, stream);
 }
 }
+
+bool is_under_mps()
+{
+	const char *pipes = getenv("CUDA_MPS_PIPE_DIRECTORY");
+	struct stat about {};
+
+	return getenv("FAKE_CUDA_MPS") && (!pipes || (!stat(pipes, &about) && S_ISDIR(about.st_mode)));
+}

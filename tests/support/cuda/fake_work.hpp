@@ -20,6 +20,7 @@ struct Queue {
 };
 
 Queue &queue_of(void *stream); // of a CUstream
+bool is_under_mps();
 // Returns a function for the name of a kernel of gpulens experiment; null for others.
 void *find_kernel(const char *name);
 // Runs such a kernel. Returns false for other functions.

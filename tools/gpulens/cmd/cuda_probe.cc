@@ -25,6 +25,8 @@ using nlohmann::json;
 
 constexpr char VISIBLE_DEVICES[] = "CUDA_VISIBLE_DEVICES";
 constexpr unsigned TIMEOUT_S = 120; // long, because the probe waits for a busy GPU
+// NVIDIA, Multi-Process Service: the folder of the daemon's pipes. A program that finds no daemon there uses the GPU without MPS.
+constexpr char MPS_PIPES[] = "CUDA_MPS_PIPE_DIRECTORY", NO_PIPES[] = "/dev/null";
 
 int device_of(const std::string &pci)
 {
@@ -47,10 +49,70 @@ int use_device(std::optional<unsigned> gpu)
 	return device;
 }
 
-// Runs in the child process.
-json verify_masks(std::optional<unsigned> gpu, const std::function<std::vector<TpcMask>(const Layout &)> &choose)
+// Of a mask that the program is to have.
+json limit_json(const Layout &layout, const TpcMask &mask, const GpuUuid &uuid)
 {
-	int device = use_device(gpu);
+	environment::VerifiedMask verified{Launches::instance().format().id, Launches::instance().launch_mask(mask),
+					   uuid};
+
+	return {{"tpcs", mask.tpcs()},
+		{"gpcs", tool::plan::gpcs_of(layout.map, mask)},
+		{"mask", environment::format_launch_mask(verified)}};
+}
+
+// Runs in a child process, a client of MPS. answer: of verify_masks().
+void check_under_mps(std::optional<unsigned> gpu, const json &answer)
+{
+	std::vector<LaunchMask> masks;
+	unsigned format = 0, per = gpu_of_device(use_device(gpu)).sms / answer.at("tpcs").get<unsigned>();
+
+	for (const json &limit : answer.at("limits")) {
+		environment::VerifiedMask verified{};
+		environment::parse_launch_mask(limit.at("mask").get<std::string>(), verified);
+		format = verified.format;
+		masks.push_back(verified.mask);
+	}
+	std::vector<size_t> counts = count_sms(format, masks);
+	for (size_t i = 0; i < counts.size(); i++)
+		if (size_t tpcs = answer.at("limits")[i].at("tpcs").size(); counts[i] != tpcs * per)
+			throw Error(Error::Failed,
+				    fmt::format("under MPS, the probe ran on {} SMs of the {} of {} TPCs", counts[i],
+						tpcs * per, tpcs));
+}
+
+// Under MPS, %smid numbers the SMs that a mask leaves from 0, while the bits of masks are the same. So what they disable is
+// verified without MPS, and under it that they leave as many SMs. verify: runs in a child process; answer: {"tpcs", "limits"},
+// with an entry under_mps added.
+json verify_in_children(std::optional<unsigned> gpu, const std::function<json(int device)> &verify)
+{
+	auto run = [&](bool leave) {
+		return json::parse(run_in_child(TIMEOUT_S, [&] {
+			if (leave)
+				setenv(MPS_PIPES, NO_PIPES, 1);
+			int device = use_device(gpu);
+			return (is_under_mps(device) && !leave ? json() : verify(device)).dump();
+		}));
+	};
+	json answer = run(false);
+	bool under_mps = answer.is_null();
+
+	if (under_mps) {
+		try {
+			answer = run(true);
+		} catch (const Error &e) {
+			throw Error(e.code, std::string("in a process without MPS, which verifies masks: ") + e.what());
+		}
+		run_in_child(TIMEOUT_S, [&] {
+			check_under_mps(gpu, answer);
+			return std::string();
+		});
+	}
+	answer["under_mps"] = under_mps;
+	return answer;
+}
+
+json verify_masks(int device, const std::function<std::vector<TpcMask>(const Layout &)> &choose)
+{
 	KnownGpu known = gpu_of_device(device);
 	if (!known.layout.map.tpcs)
 		known.layout = layout_of_device(device);
@@ -59,13 +121,8 @@ json verify_masks(std::optional<unsigned> gpu, const std::function<std::vector<T
 	json limits = json::array();
 	std::optional<bool> mps = tool::mps_runs(tool::DriverSource::gpu_at(known.pci).processes);
 
-	for (const TpcMask &mask : masks) {
-		environment::VerifiedMask verified{Launches::instance().format().id,
-						   Launches::instance().launch_mask(mask), uuid};
-		limits.push_back({{"tpcs", mask.tpcs()},
-				  {"gpcs", tool::plan::gpcs_of(known.layout.map, mask)},
-				  {"mask", environment::format_launch_mask(verified)}});
-	}
+	for (const TpcMask &mask : masks)
+		limits.push_back(limit_json(known.layout, mask, uuid));
 	return {{"pci", known.pci},
 		{"uuid", format_uuid(uuid)},
 		{"mps", mps ? json(*mps) : json(nullptr)},
@@ -73,12 +130,25 @@ json verify_masks(std::optional<unsigned> gpu, const std::function<std::vector<T
 		{"limits", limits}};
 }
 
+// What partitions --ways says of masks, with one to look at under MPS.
+json probe_masks(int device)
+{
+	const Layout &layout = Launches::instance().verified_layout();
+	TpcMask one(layout.map.tpcs);
+
+	one.add(0);
+	return {{"granule", granularity(Method::Masks)},
+		{"evidence", evidence(Method::Masks)},
+		{"tpcs", layout.map.tpcs},
+		{"limits", json::array({limit_json(layout, one, uuid_of_device(device))})}};
+}
+
 } // namespace
 
 VerifiedLimits verify_limits(std::optional<unsigned> gpu,
 			     const std::function<std::vector<TpcMask>(const Layout &)> &choose)
 {
-	json answer = json::parse(run_in_child(TIMEOUT_S, [&] { return verify_masks(gpu, choose).dump(); }));
+	json answer = verify_in_children(gpu, [&](int device) { return verify_masks(device, choose); });
 	VerifiedLimits verified{.tpcs = answer.at("tpcs"), .limits{}};
 
 	for (const json &object : answer.at("limits")) {
@@ -86,11 +156,13 @@ VerifiedLimits verify_limits(std::optional<unsigned> gpu,
 				    .tpcs = object.at("tpcs"),
 				    .gpcs = object.at("gpcs"),
 				    .mps{},
+				    .under_mps{},
 				    .environment{}};
 		tool::PartitionEntry entry{
 			.gpu = limit.pci, .method = "mask", .scope = "program", .tpcs = limit.tpcs, .gpcs = limit.gpcs};
 		if (!answer.at("mps").is_null())
 			limit.mps = answer.at("mps").get<bool>();
+		limit.under_mps = answer.at("under_mps");
 		limit.environment = {{VISIBLE_DEVICES, answer.at("uuid")},
 				     {environment::LAUNCH_MASK, object.at("mask")},
 				     {environment::PARTITION, tool::format_partitions({entry})}};
@@ -116,6 +188,7 @@ VerifiedLimit whole_gpu(unsigned gpu)
 		.tpcs{},
 		.gpcs{},
 		.mps{},
+		.under_mps{},
 		.environment = {{VISIBLE_DEVICES, answer.at("uuid")}},
 		.masked = false};
 }
@@ -146,13 +219,18 @@ std::vector<MethodSupport> probe_methods(std::optional<unsigned> gpu)
 	for (Method method : {Method::Masks, Method::Green, Method::GreenClusters}) {
 		MethodSupport &support = list[static_cast<size_t>(method)];
 		try {
-			json answer = json::parse(run_in_child(TIMEOUT_S, [&] {
+			json answer = method == Method::Masks
+					      ? verify_in_children(gpu, [](int device) { return probe_masks(device); })
+					      : json::parse(run_in_child(TIMEOUT_S,
+									 [&] {
 				use_device(gpu);
-				unsigned tpcs = granularity(method);
-				return json{{"tpcs", tpcs}, {"evidence", evidence(method)}}.dump();
-			}));
-			support.granularity = answer.at("tpcs").get<unsigned>();
+				return json{{"granule", granularity(method)}, {"evidence", evidence(method)}}.dump();
+						}));
+			support.granularity = answer.at("granule").get<unsigned>();
 			support.evidence = answer.at("evidence").get<std::string>();
+			if (answer.value("under_mps", false))
+				support.evidence +=
+					"; found without MPS, and under it that one TPC has its number of SMs";
 		} catch (const Error &e) {
 			if (e.code == Error::Source)
 				throw;

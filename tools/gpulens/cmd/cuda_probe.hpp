@@ -17,6 +17,7 @@ struct VerifiedLimit {
 	std::string pci;                                // the GPU's address
 	std::vector<unsigned> tpcs, gpcs;               // ascending
 	std::optional<bool> mps;                        // a process uses MPS on this GPU; nothing: unknown
+	bool under_mps = false;                         // programs started from here use it
 	std::map<std::string, std::string> environment; // for the program
 	bool masked = true;                             // false: no masks, but a percentage of MPS, or the whole GPU
 };

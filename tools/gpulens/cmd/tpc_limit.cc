@@ -64,7 +64,7 @@ int limit_program(const Options &options, const std::string &limit, RunOptions &
 	for (const PublishedPartition &other : published_partitions(options.sources.proc))
 		std::fputs(overlaps_text({own, other}).c_str(), stderr);
 	if (!run.quiet)
-		for (const std::string &note : partition_notes(verified.mps))
+		for (const std::string &note : partition_notes(verified.mps, verified.under_mps))
 			fmt::print(stderr, "gpulens: note: {}\n", note);
 	return EXIT_DONE;
 }

@@ -164,6 +164,9 @@ private:
 							  "neighbour");
 			return std::vector<gpulens::TpcMask>{mask, others};
 		});
+		if (limit().under_mps)
+			throw Error(Error::Unsupported, "under MPS, %smid is not the physical SM number, so that the "
+							"blocks of a probe do not show where they ran");
 		if (is_process() && limit().pci != process_gpu_)
 			throw Error(Error::Input,
 				    fmt::format("process {} is limited on GPU {}, not on {}; choose the GPU "
@@ -171,7 +174,7 @@ private:
 						own_.pid, process_gpu_, limit().pci));
 		if (own_.limit.planned)
 			check_plan(*own_.limit.planned, limit());
-		for (const std::string &note : partition_notes(limit().mps))
+		for (const std::string &note : partition_notes(limit().mps, limit().under_mps))
 			report_.notes.push_back(note);
 		report_.subject = is_process() ? fmt::format("process {} ({})", own_.pid, name_) : own_.program[0];
 		report_.gpu = limit().pci;

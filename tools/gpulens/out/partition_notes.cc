@@ -18,15 +18,19 @@ std::optional<bool> mps_runs(const std::optional<std::vector<Process>> &processe
 	});
 }
 
-std::vector<std::string> partition_notes(std::optional<bool> mps, bool shared_memory)
+std::vector<std::string> partition_notes(std::optional<bool> mps, bool under_mps, bool shared_memory)
 {
 	const char *about_mps = !mps   ? "and whether that is in use is unknown"
-				: *mps ? "which is in use on this GPU; gpulens run limits no program under it"
-				       : "which no process uses now, as far as NVIDIA's driver reports";
+				: *mps ? "which other programs use on this GPU"
+				       : "which no process uses now, as far as NVIDIA's driver reports "
+					 "(nvidia-cuda-mps-control -d starts it for programs after it)";
 	std::vector<std::string> notes{
-		fmt::format("a partition separates TPCs, not time: processes on one graphics runlist take turns "
-			    "(RTAS'24, rule R4), except under MPS, {}",
-			    about_mps)};
+		under_mps
+			? "under MPS, programs on other TPCs run at the same time; which TPCs the bits of the mask are "
+			  "was verified without MPS, and under it how many SMs they leave"
+			: fmt::format("a partition separates TPCs, not time: processes on one graphics runlist take "
+				      "turns (RTAS'24, rule R4), except under MPS, {}",
+				      about_mps)};
 
 	if (shared_memory)
 		notes.emplace_back("partitions share L2 cache and memory bandwidth: in half of an H200, memory-bound "

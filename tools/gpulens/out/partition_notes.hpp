@@ -12,8 +12,8 @@ namespace tool {
 // Returns whether a process uses MPS, by what NVIDIA's driver reports; nothing: it reports no processes.
 std::optional<bool> mps_runs(const std::optional<std::vector<Process>> &processes);
 
-// Returns the notes, a sentence each: processes take turns, and L2 cache and memory are shared. mps: as mps_runs().
-// shared_memory: partitions are not MIG instances.
-std::vector<std::string> partition_notes(std::optional<bool> mps, bool shared_memory = true);
+// Returns the notes, a sentence each: processes take turns, and L2 cache and memory are shared. mps: as mps_runs(). under_mps: the
+// program uses it. shared_memory: partitions are not MIG instances.
+std::vector<std::string> partition_notes(std::optional<bool> mps, bool under_mps = false, bool shared_memory = true);
 
 } // namespace tool

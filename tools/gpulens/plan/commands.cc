@@ -60,8 +60,8 @@ std::vector<std::string> notes_on_gpu(const Plan &plan, const std::optional<Gpu>
 				"physical "
 				"ones, which gpulens run takes");
 	if (plan.allocation().fits && plan.file.tasks.size() > 1)
-		for (const std::string &note :
-		     partition_notes(mps_runs(gpu ? gpu->processes : std::nullopt), !plan.sharing.separate_memory))
+		for (const std::string &note : partition_notes(mps_runs(gpu ? gpu->processes : std::nullopt), false,
+							       !plan.sharing.separate_memory))
 			notes.push_back(note);
 	return notes;
 }
