@@ -34,8 +34,8 @@ TURNS = ("a partition separates TPCs, not time: processes on one graphics runlis
          "except under MPS, ")
 SHARED = ("partitions share L2 cache and memory bandwidth: in half of an H200, memory-bound work took 2.0 times as "
           "long beside memory-bound work in the other half, compute-bound work 1.8 times")
-NO_MPS = ("which no process uses now, as far as NVIDIA's driver reports (nvidia-cuda-mps-control -d starts it for "
-          "programs after it)")
+NO_MPS = ("which no process uses now, as far as NVIDIA's driver reports (gpulens run --mps runs programs under "
+          "it)")
 USED = "which other programs use on this GPU"
 UNDER = ("under MPS, programs on other TPCs run at the same time; which TPCs the bits of the mask are was verified "
          "without MPS, and under it how many SMs they leave")

@@ -11,6 +11,7 @@ import typing
 import pytest
 
 from support.fakeclock import CLOCK, run_by_clock
+from support.fakemps import write_daemon
 from support.program import ROOT
 from support.scheduled import BIN, end_loads, make_environment, start_task
 from support.stamps import Job, explain_misses, read_jobs
@@ -132,26 +133,6 @@ def test_a_lone_program_is_judged(tmp_path: pathlib.Path) -> None:
     lines = run_experiment(tmp_path, "alone")
     assert lines[1]["verdict"] == "not reached" and lines[1]["interval"][1] < 0.3
     assert lines[2]["verdict"] == lines[3]["verdict"] == "reached"
-
-
-def write_daemon(root: pathlib.Path) -> "dict[str, str]":
-    """A control daemon of MPS that writes down how it was called."""
-    (root / "bin").mkdir()
-    daemon = root / "bin/nvidia-cuda-mps-control"
-    daemon.write_text(f"""#!/bin/sh
-echo "$$ $* $CUDA_MPS_PIPE_DIRECTORY" >>{root}/calls
-if [ "$1" = -f ]; then
-    [ -e {root}/broken ] && {{ echo "no GPU" >"$CUDA_MPS_LOG_DIRECTORY/control.log"; exit 1; }}
-    touch "$CUDA_MPS_PIPE_DIRECTORY/control"
-    while [ -e "$CUDA_MPS_PIPE_DIRECTORY/control" ]; do sleep 0.05; done
-else
-    read -r command
-    [ "$command" != quit ] || rm "$CUDA_MPS_PIPE_DIRECTORY/control"
-    [ "$command" != get_server_list ] || [ -e {root}/unused ] || echo 4711
-fi
-""")
-    daemon.chmod(0o755)
-    return {"PATH": f"{root}/bin:{os.environ['PATH']}"}
 
 
 def test_mps_is_compared(tmp_path: pathlib.Path) -> None:

@@ -5,6 +5,7 @@
 #include "gpulens/cli/commands.hpp"
 #include "gpulens/cli/limit.hpp"
 #include "gpulens/cli/options.hpp"
+#include "gpulens/cmd/own_mps.hpp"
 #include "gpulens/cmd/partitions.hpp"
 #include "gpulens/cmd/pitfalls.hpp"
 #include "gpulens/cmd/run_schedule.hpp"
@@ -105,6 +106,11 @@ void add_run(CLI::App &parser, CommandLine &line, const StartProgram &start)
 			"also where gpulens schedule --probe has not shown that the driver carries it out");
 	parser.add_option("--probed", schedule->probed, "results of gpulens schedule --probe --results FILE")
 		->type_name("FILE");
+	auto mps = std::make_shared<bool>(false);
+	parser.add_flag("--mps", *mps,
+			"under MPS, with a daemon of this user's own that the programs of run --mps share: on TPCs of "
+			"their own, "
+			"they run at the same time");
 	CLI::Option *find = parser.add_flag("--pitfalls", run->pitfalls,
 					    "print which calls of CUDA's driver were in progress while calls of other "
 					    "threads waited, and from where the program called them");
@@ -112,8 +118,15 @@ void add_run(CLI::App &parser, CommandLine &line, const StartProgram &start)
 		->type_name("FILE")
 		->check(not_an_option())
 		->needs(find);
-	parser.callback([run, limit, schedule, slot, start, &line] {
+	parser.callback([run, limit, schedule, slot, mps, start, &line] {
 		refuse_files(line.options, "run");
+		if (*mps && !(schedule->what.empty() && slot->lock.empty()))
+			throw Error(Error::Input,
+				    "--mps goes with neither --schedule nor --slot: programs under MPS share a "
+				    "context, which is held as a whole");
+		std::optional<OwnMps> daemon;
+		if (*mps)
+			daemon.emplace();
 		if ((schedule->experimental || !schedule->probed.empty()) && schedule->what.empty() &&
 		    slot->lock.empty())
 			throw Error(Error::Input, "--experimental and --probed go with --schedule or --slot");
@@ -153,6 +166,7 @@ Commands run_commands()
 		 "some TPCs",
 		 {"gpulens run -- python3 train.py", "gpulens run -o tsgs.jsonl -- ./kernels",
 		  "gpulens -g 0 run --gpcs 2,3 -- ./kernels      only on the TPCs of GPCs 2 and 3",
+		  "gpulens run --mps --tpcs 0-32 -- ./serve      at the same time as others of --mps",
 		  "gpulens run --plan plan.json --task camera -- ./camera",
 		  "gpulens run --schedule urgent -- ./detector",
 		  "gpulens run --pitfalls -- ./detector          calls of CUDA beside which others waited",

@@ -20,10 +20,11 @@ std::optional<bool> mps_runs(const std::optional<std::vector<Process>> &processe
 
 std::vector<std::string> partition_notes(std::optional<bool> mps, bool under_mps, bool shared_memory)
 {
-	const char *about_mps = !mps   ? "and whether that is in use is unknown"
-				: *mps ? "which other programs use on this GPU"
-				       : "which no process uses now, as far as NVIDIA's driver reports "
-					 "(nvidia-cuda-mps-control -d starts it for programs after it)";
+	const char *about_mps =
+		!mps   ? "and whether that is in use is unknown"
+		: *mps ? "which other programs use on this GPU"
+		       : "which no process uses now, as far as NVIDIA's driver reports (gpulens run --mps "
+			 "runs programs under it)";
 	std::vector<std::string> notes{
 		under_mps
 			? "under MPS, programs on other TPCs run at the same time; which TPCs the bits of the mask are "

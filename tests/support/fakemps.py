@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: GPL-2.0
+"""A control daemon of MPS for tests, in place of NVIDIA's nvidia-cuda-mps-control."""
+
+import os
+import pathlib
+
+
+def write_daemon(root: pathlib.Path) -> "dict[str, str]":
+    """A control daemon of MPS that writes down how it was called."""
+    (root / "bin").mkdir()
+    daemon = root / "bin/nvidia-cuda-mps-control"
+    daemon.write_text(f"""#!/bin/sh
+echo "$$ $* $CUDA_MPS_PIPE_DIRECTORY" >>{root}/calls
+if [ "$1" = -f ]; then
+    [ -e {root}/broken ] && {{ echo "no GPU" >"$CUDA_MPS_LOG_DIRECTORY/control.log"; exit 1; }}
+    touch "$CUDA_MPS_PIPE_DIRECTORY/control"
+    while [ -e "$CUDA_MPS_PIPE_DIRECTORY/control" ]; do sleep 0.05; done
+else
+    read -r command
+    [ "$command" != quit ] || rm "$CUDA_MPS_PIPE_DIRECTORY/control"
+    [ "$command" != get_server_list ] || [ -e {root}/unused ] || echo 4711
+fi
+""")
+    daemon.chmod(0o755)
+    return {"PATH": f"{root}/bin:{os.environ['PATH']}"}

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: GPL-2.0
+// Who uses the daemon has the file `users` locked with others, and a process that keeps the daemon waits to have it alone: the
+// kernel gives the lock back however a user of it ends.
+#include "gpulens/cmd/own_mps.hpp"
+
+#include "lib/base/child_process.hpp"
+#include "lib/base/errors.hpp"
+#include "lib/base/failure.hpp"
+#include "lib/base/file.hpp"
+#include "lib/turns/turn_file.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <string>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+
+namespace tool {
+
+namespace {
+
+constexpr char CONTROL[] = "nvidia-cuda-mps-control";
+constexpr std::chrono::milliseconds BEGIN_LIMIT{10000}, POLL{20};
+
+int open_file(const std::string &path)
+{
+	int fd = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+
+	if (fd < 0)
+		throw Error(Error::Source, explain_file(errno, path, true));
+	return fd;
+}
+
+int run_control(const std::vector<const char *> &words)
+{
+	execvp(CONTROL, const_cast<char *const *>(words.data()));
+	return 127;
+}
+
+// Returns why the daemon did not begin; empty: it did.
+std::string await_begin(const std::string &folder, ChildProcess &daemon)
+{
+	std::string socket = folder + "/pipe/control";
+
+	for (auto end = std::chrono::steady_clock::now() + BEGIN_LIMIT; std::chrono::steady_clock::now() < end;
+	     std::this_thread::sleep_for(POLL)) {
+		if (!access(socket.c_str(), F_OK))
+			return "";
+		if (std::optional<int> status = daemon.poll())
+			return *status == 127 ? "it is not installed"
+					      : fmt::format("{}; {}/log has its messages", end_text(*status), folder);
+	}
+	return fmt::format("it made no {} within {} s", socket, BEGIN_LIMIT.count() / 1000);
+}
+
+// Of the process that keeps the daemon. answer: gets why it did not begin, and is closed.
+void keep_daemon(const std::string &folder, int answer)
+{
+	int quit[2];
+
+	// Copies of this process' locks would keep them.
+	close_range(3, static_cast<unsigned>(answer) - 1, 0);
+	close_range(static_cast<unsigned>(answer) + 1, ~0U, 0);
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	for (int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+		dup2(null, fd);
+	unsetenv("CUDA_VISIBLE_DEVICES"); // programs on other GPUs may come
+	flock(open_file(folder + "/daemon"), LOCK_EX);
+	ChildProcess daemon([] { return run_control({CONTROL, "-f", nullptr}); });
+	std::string failure = await_begin(folder, daemon);
+	if (write(answer, failure.data(), failure.size()) < 0 || !failure.empty())
+		return;
+	close(answer);
+	flock(open_file(folder + "/users"), LOCK_EX);
+	if (pipe2(quit, O_CLOEXEC) || write(quit[1], "quit\n", 5) < 0)
+		return;
+	close(quit[1]);
+	ChildProcess([] { return run_control({CONTROL, nullptr}); }, {.in = quit[0]}).wait();
+}
+
+void start_daemon(const std::string &folder)
+{
+	char text[512];
+	int answer[2];
+
+	unlink((folder + "/pipe/control").c_str()); // of one that was killed
+	if (pipe2(answer, O_CLOEXEC))
+		throw Error(Error::Source, fmt::format("{}: {}", CONTROL, std::strerror(errno)));
+	ChildProcess([&] {
+		setsid();
+		// A grandchild: it lives on, and the program stays the only child of this process.
+		if (fork())
+			return 0;
+		try {
+			keep_daemon(folder, answer[1]);
+		} catch (const Error &) {
+		}
+		return 0;
+	}).wait();
+	close(answer[1]);
+	ssize_t got = read(answer[0], text, sizeof(text));
+	close(answer[0]);
+	if (got)
+		throw Error(Error::Failed,
+			    fmt::format("--mps: {}: {}", CONTROL,
+					std::string(text, static_cast<size_t>(std::max<ssize_t>(got, 0)))));
+}
+
+} // namespace
+
+OwnMps::OwnMps() : users_(-1)
+{
+	std::string folder = turns::make_runtime_folder() + "/mps";
+
+	for (const char *name : {"", "/pipe", "/log"})
+		if (mkdir((folder + name).c_str(), 0700) && errno != EEXIST)
+			throw Error(Error::Source, explain_file(errno, folder + name, true));
+	setenv("CUDA_MPS_PIPE_DIRECTORY", (folder + "/pipe").c_str(), 1);
+	setenv("CUDA_MPS_LOG_DIRECTORY", (folder + "/log").c_str(), 1);
+	users_ = open_file(folder + "/users");
+	int start = open_file(folder + "/start"), daemon = open_file(folder + "/daemon");
+	flock(start, LOCK_EX);  // one starts it
+	flock(users_, LOCK_SH); // one that ends has ended
+	bool runs = flock(daemon, LOCK_EX | LOCK_NB) != 0;
+	close(daemon);
+	if (!runs)
+		start_daemon(folder);
+	close(start);
+}
+
+OwnMps::~OwnMps()
+{
+	close(users_);
+}
+
+} // namespace tool
