@@ -24,7 +24,8 @@ class Place:
     def __init__(self, root: pathlib.Path) -> None:
         self.root, self.socket = root, root / "run/mps/pipe/control"
         self.env = {**os.environ, "LD_PRELOAD": f"{BIN}/fake_rm.so", "LD_LIBRARY_PATH": f"{BIN}/fake-cuda",
-                    "GPULENS_FAKE_RM": str(RECORDING), "GPULENS_RUNTIME_DIR": str(root / "run"), **write_daemon(root)}
+                    "GPULENS_FAKE_RM": str(RECORDING), "GPULENS_RUNTIME_DIR": str(root / "run"),
+                    "FAKE_CUDA_MPS": "1", **write_daemon(root)}
 
     def start(self, *words: str, **more: str) -> "subprocess.Popen[str]":
         """gpulens run --mps with these words."""
@@ -73,7 +74,7 @@ def end_program(process: "subprocess.Popen[str]", number: int = signal.SIGTERM) 
 
 def test_a_program_gets_the_daemon(place: Place) -> None:
     """By its environment, in place of another daemon's; also without its folder beforehand."""
-    status, out, err = place.run("--tpcs", "3", "--", "env", FAKE_CUDA_MPS="1", CUDA_MPS_PIPE_DIRECTORY="/elsewhere")
+    status, out, err = place.run("--tpcs", "3", "--", "env", CUDA_MPS_PIPE_DIRECTORY="/elsewhere")
     assert (status, err) == (0, "gpulens: env is limited to TPCs 3 of 0000:01:00.0, in GPCs 4\n")
     assert f"CUDA_MPS_PIPE_DIRECTORY={place.root}/run/mps/pipe\n" in out
     assert f"CUDA_MPS_LOG_DIRECTORY={place.root}/run/mps/log\n" in out
@@ -105,7 +106,7 @@ def test_it_ends_with_a_command_that_is_killed(place: Place) -> None:
 
 
 def test_a_daemon_that_does_not_begin_starts_nothing(place: Place) -> None:
-    """One that ends, and none at all."""
+    """One that ends, none at all, one that CUDA does not use, and a file that cannot be opened."""
     (place.root / "broken").touch()
     status, out, err = place.run("--", "echo", "begun")
     assert (status, out) == (4, "")
@@ -113,6 +114,16 @@ def test_a_daemon_that_does_not_begin_starts_nothing(place: Place) -> None:
                    "messages\n")
     status, out, err = place.run("--", "echo", "begun", PATH="/usr/bin:/bin")
     assert (status, out, err) == (4, "", "gpulens: --mps: nvidia-cuda-mps-control: it is not installed\n")
+    (place.root / "broken").unlink()
+    del place.env["FAKE_CUDA_MPS"]
+    for words, message in ((("--tpcs", "3"), "--mps: CUDA does not use the daemon\n"),
+                           ((), "programs are not under MPS (")):
+        status, out, err = place.run(*words, "--", "echo", "begun")
+        assert (status, out) == (4, "") and err.startswith(f"gpulens: {message}"), err
+    (place.root / "run/mps/daemon").unlink()
+    (place.root / "run/mps/daemon").mkdir()
+    status, out, err = place.run("--", "echo", "begun")
+    assert (status, out) == (3, "") and "/mps/daemon" in err
 
 
 @pytest.mark.parametrize("words", (("--schedule", "urgent"), ("--slot", "gpu")))

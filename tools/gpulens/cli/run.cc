@@ -37,6 +37,8 @@ int start_program(const Options &options, const std::optional<std::string> &limi
 {
 	if ((limit || run.limits) && !is_preloadable(run))
 		return EXIT_REFUSED;
+	if (run.mps && !limit)
+		gpulens::probe_mps();
 	int status = limit ? limit_program(options, *limit, run) : EXIT_DONE;
 
 	if (status != EXIT_DONE)
@@ -106,11 +108,9 @@ void add_run(CLI::App &parser, CommandLine &line, const StartProgram &start)
 			"also where gpulens schedule --probe has not shown that the driver carries it out");
 	parser.add_option("--probed", schedule->probed, "results of gpulens schedule --probe --results FILE")
 		->type_name("FILE");
-	auto mps = std::make_shared<bool>(false);
-	parser.add_flag("--mps", *mps,
+	parser.add_flag("--mps", run->mps,
 			"under MPS, with a daemon of this user's own that the programs of run --mps share: on TPCs of "
-			"their own, "
-			"they run at the same time");
+			"their own, they run at the same time");
 	CLI::Option *find = parser.add_flag("--pitfalls", run->pitfalls,
 					    "print which calls of CUDA's driver were in progress while calls of other "
 					    "threads waited, and from where the program called them");
@@ -118,14 +118,14 @@ void add_run(CLI::App &parser, CommandLine &line, const StartProgram &start)
 		->type_name("FILE")
 		->check(not_an_option())
 		->needs(find);
-	parser.callback([run, limit, schedule, slot, mps, start, &line] {
+	parser.callback([run, limit, schedule, slot, start, &line] {
 		refuse_files(line.options, "run");
-		if (*mps && !(schedule->what.empty() && slot->lock.empty()))
+		if (run->mps && !(schedule->what.empty() && slot->lock.empty()))
 			throw Error(Error::Input,
 				    "--mps goes with neither --schedule nor --slot: programs under MPS share a "
 				    "context, which is held as a whole");
 		std::optional<OwnMps> daemon;
-		if (*mps)
+		if (run->mps)
 			daemon.emplace();
 		if ((schedule->experimental || !schedule->probed.empty()) && schedule->what.empty() &&
 		    slot->lock.empty())

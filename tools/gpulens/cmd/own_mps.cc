@@ -9,7 +9,6 @@
 #include "lib/base/file.hpp"
 #include "lib/turns/turn_file.hpp"
 
-#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstdlib>
@@ -29,6 +28,7 @@ namespace {
 
 constexpr char CONTROL[] = "nvidia-cuda-mps-control";
 constexpr std::chrono::milliseconds BEGIN_LIMIT{10000}, POLL{20};
+constexpr char BEGUN[] = "begun"; // the answer of the process that keeps the daemon; any other: why it did not begin
 
 int open_file(const std::string &path)
 {
@@ -45,7 +45,7 @@ int run_control(const std::vector<const char *> &words)
 	return 127;
 }
 
-// Returns why the daemon did not begin; empty: it did.
+// Returns BEGUN, or why the daemon did not begin.
 std::string await_begin(const std::string &folder, ChildProcess &daemon)
 {
 	std::string socket = folder + "/pipe/control";
@@ -53,7 +53,7 @@ std::string await_begin(const std::string &folder, ChildProcess &daemon)
 	for (auto end = std::chrono::steady_clock::now() + BEGIN_LIMIT; std::chrono::steady_clock::now() < end;
 	     std::this_thread::sleep_for(POLL)) {
 		if (!access(socket.c_str(), F_OK))
-			return "";
+			return BEGUN;
 		if (std::optional<int> status = daemon.poll())
 			return *status == 127 ? "it is not installed"
 					      : fmt::format("{}; {}/log has its messages", end_text(*status), folder);
@@ -61,7 +61,7 @@ std::string await_begin(const std::string &folder, ChildProcess &daemon)
 	return fmt::format("it made no {} within {} s", socket, BEGIN_LIMIT.count() / 1000);
 }
 
-// Of the process that keeps the daemon. answer: gets why it did not begin, and is closed.
+// Of the process that keeps the daemon. answer: gets what await_begin() returns, and is closed.
 void keep_daemon(const std::string &folder, int answer)
 {
 	int quit[2];
@@ -75,8 +75,8 @@ void keep_daemon(const std::string &folder, int answer)
 	unsetenv("CUDA_VISIBLE_DEVICES"); // programs on other GPUs may come
 	flock(open_file(folder + "/daemon"), LOCK_EX);
 	ChildProcess daemon([] { return run_control({CONTROL, "-f", nullptr}); });
-	std::string failure = await_begin(folder, daemon);
-	if (write(answer, failure.data(), failure.size()) < 0 || !failure.empty())
+	std::string begun = await_begin(folder, daemon);
+	if (write(answer, begun.data(), begun.size()) < 0 || begun != BEGUN)
 		return;
 	close(answer);
 	flock(open_file(folder + "/users"), LOCK_EX);
@@ -90,6 +90,7 @@ void start_daemon(const std::string &folder)
 {
 	char text[512];
 	int answer[2];
+	std::string begun;
 
 	unlink((folder + "/pipe/control").c_str()); // of one that was killed
 	if (pipe2(answer, O_CLOEXEC))
@@ -106,12 +107,12 @@ void start_daemon(const std::string &folder)
 		return 0;
 	}).wait();
 	close(answer[1]);
-	ssize_t got = read(answer[0], text, sizeof(text));
+	if (ssize_t got = read(answer[0], text, sizeof(text)); got > 0)
+		begun.assign(text, static_cast<size_t>(got));
 	close(answer[0]);
-	if (got)
-		throw Error(Error::Failed,
-			    fmt::format("--mps: {}: {}", CONTROL,
-					std::string(text, static_cast<size_t>(std::max<ssize_t>(got, 0)))));
+	if (begun != BEGUN)
+		throw Error(Error::Failed, fmt::format("--mps: {}: {}", CONTROL,
+						       begun.empty() ? "the process that keeps it ended" : begun));
 }
 
 } // namespace

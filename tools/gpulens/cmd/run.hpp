@@ -24,6 +24,7 @@ struct RunOptions {
 	std::vector<std::string> preload;               // names of further libraries
 	unsigned limits = 0;                            // LIMIT_IN_...: kill the program if it runs without (guard.hpp)
 	bool quiet = false;                             // do not print what a limit does not separate
+	bool mps = false;                               // refuse the program where it would not be a client of MPS
 	bool pitfalls = false;                          // record calls of CUDA's driver (pitfalls.hpp)
 	std::string pitfalls_json{};                    // file; empty: none
 	std::optional<PlannedPlace> planned{};          // of a limit from a plan

@@ -54,6 +54,8 @@ int limit_program(const Options &options, const std::string &limit, RunOptions &
 	gpulens::VerifiedLimit verified = gpulens::verify_limit(gpu, limit);
 	if (run.planned)
 		check_plan(*run.planned, verified);
+	if (run.mps && !verified.under_mps)
+		throw Error(Error::Failed, "--mps: CUDA does not use the daemon");
 	run.environment.insert(verified.environment.begin(), verified.environment.end());
 	fmt::print(stderr, "gpulens: {} is limited to TPCs {} of {}, in {}\n", run.program[0],
 		   format_ranges(verified.tpcs), verified.pci,
