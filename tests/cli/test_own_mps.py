@@ -4,6 +4,7 @@
 import os
 import pathlib
 import signal
+import socket
 import subprocess
 import time
 import typing
@@ -22,7 +23,7 @@ class Place:
     """A user's folder, and the daemon's program."""
 
     def __init__(self, root: pathlib.Path) -> None:
-        self.root, self.socket = root, root / "run/mps/pipe/control"
+        self.root, self.control = root, root / "run/mps/pipe/control"
         self.env = {**os.environ, "LD_PRELOAD": f"{BIN}/fake_rm.so", "LD_LIBRARY_PATH": f"{BIN}/fake-cuda",
                     "GPULENS_FAKE_RM": str(RECORDING), "GPULENS_RUNTIME_DIR": str(root / "run"),
                     "FAKE_CUDA_MPS": "1", **write_daemon(root)}
@@ -37,6 +38,12 @@ class Place:
         process = self.start(*words, **more)
         out, err = process.communicate(timeout=LIMIT_S)
         return process.returncode, out, err
+
+    def run_plain(self, *words: str, **more: str) -> "tuple[int, str, str]":
+        """Without --mps."""
+        done = subprocess.run([str(TOOL), "run", "-q", "-o", "/dev/null", *words], env={**self.env, **more}, text=True,
+                              capture_output=True, check=False, timeout=LIMIT_S)
+        return done.returncode, done.stdout, done.stderr
 
     def calls(self) -> "list[str]":
         """How the program of the daemon was called: its words, without its process id."""
@@ -78,7 +85,7 @@ def test_a_program_gets_the_daemon(place: Place) -> None:
     assert (status, err) == (0, "gpulens: env is limited to TPCs 3 of 0000:01:00.0, in GPCs 4\n")
     assert f"CUDA_MPS_PIPE_DIRECTORY={place.root}/run/mps/pipe\n" in out
     assert f"CUDA_MPS_LOG_DIRECTORY={place.root}/run/mps/log\n" in out
-    place.wait(lambda: not place.socket.exists())
+    place.wait(lambda: not place.control.exists())
     assert place.calls() == ["-f", ""]
     assert (place.root / "run/mps").stat().st_mode & 0o777 == 0o700
 
@@ -87,11 +94,11 @@ def test_programs_share_it_until_the_last_one_ends(place: Place) -> None:
     """Seen failing with a copy of the lock in the process that keeps the daemon: the second one did not begin."""
     first, second = begin_program(place), begin_program(place)
     end_program(first)
-    assert place.socket.exists() and place.calls() == ["-f"]
+    assert place.control.exists() and place.calls() == ["-f"]
     third = begin_program(place)
     end_program(second)
     end_program(third)
-    place.wait(lambda: not place.socket.exists())
+    place.wait(lambda: not place.control.exists())
     assert place.calls() == ["-f", ""]
     end_program(begin_program(place))
     place.wait(lambda: place.calls() == ["-f", "", "-f", ""])
@@ -102,7 +109,7 @@ def test_it_ends_with_a_command_that_is_killed(place: Place) -> None:
     for number in (1, 2):
         end_program(begin_program(place), signal.SIGKILL)
         place.wait(lambda count=2 * number: len(place.calls()) == count)
-        place.wait(lambda: not place.socket.exists())
+        place.wait(lambda: not place.control.exists())
 
 
 def test_a_daemon_that_does_not_begin_starts_nothing(place: Place) -> None:
@@ -124,6 +131,20 @@ def test_a_daemon_that_does_not_begin_starts_nothing(place: Place) -> None:
     (place.root / "run/mps/daemon").mkdir()
     status, out, err = place.run("--", "echo", "begun")
     assert (status, out) == (3, "") and "/mps/daemon" in err
+
+
+@pytest.mark.parametrize("words", (("--schedule", "urgent"), ("--slot", "gpu")))
+def test_holds_are_refused_under_a_daemon(place: Place, words: "tuple[str, ...]") -> None:
+    """Of the environment, while one listens. Seen on an H200: exit status 0, and a budget without effect."""
+    pipes = place.root / "pipes"
+    pipes.mkdir()
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as control:
+        control.bind(str(pipes / "control"))
+        control.listen()
+        done = place.run_plain(*words, "--experimental", "--", "echo", "begun", CUDA_MPS_PIPE_DIRECTORY=str(pipes))
+    assert done[:2] == (4, "") and done[2].startswith(f"gpulens: under MPS ({pipes}/control), programs share a context")
+    status, out, _ = place.run_plain(*words, "--experimental", "--", "echo", "begun", CUDA_MPS_PIPE_DIRECTORY=str(pipes))
+    assert (status, out) == (0, "begun\n")
 
 
 @pytest.mark.parametrize("words", (("--schedule", "urgent"), ("--slot", "gpu")))

@@ -124,6 +124,8 @@ void add_run(CLI::App &parser, CommandLine &line, const StartProgram &start)
 			throw Error(Error::Input,
 				    "--mps goes with neither --schedule nor --slot: programs under MPS share a "
 				    "context, which is held as a whole");
+		if (!schedule->what.empty() || !slot->lock.empty())
+			refuse_under_mps();
 		std::optional<OwnMps> daemon;
 		if (run->mps)
 			daemon.emplace();

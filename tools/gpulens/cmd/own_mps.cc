@@ -17,7 +17,9 @@
 #include <fmt/format.h>
 #include <string>
 #include <sys/file.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
@@ -135,6 +137,26 @@ OwnMps::OwnMps() : users_(-1)
 	if (!runs)
 		start_daemon(folder);
 	close(start);
+}
+
+void refuse_under_mps()
+{
+	const char *folder = std::getenv("CUDA_MPS_PIPE_DIRECTORY");
+	std::string path = (folder ? folder : std::string("/tmp/nvidia-mps")) + "/control";
+	sockaddr_un address{.sun_family = AF_UNIX, .sun_path = {}};
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	path.copy(address.sun_path, sizeof(address.sun_path) - 1);
+	// One of another type is a daemon, too; one that refuses is left over.
+	bool listens = !connect(fd, reinterpret_cast<sockaddr *>(&address), sizeof(address)) || errno == EPROTOTYPE ||
+		       errno == EAGAIN || errno == EACCES;
+	close(fd);
+	if (listens)
+		throw Error(Error::Unsupported,
+			    fmt::format("under MPS ({}), programs share a context, so that --schedule and --slot would "
+					"not hold this one; end that daemon, or name a folder without one by "
+					"CUDA_MPS_PIPE_DIRECTORY",
+					path));
 }
 
 OwnMps::~OwnMps()

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// gpulens run --mps: a control daemon of MPS of this user's own, in a folder of its own, which the programs of gpulens run --mps
+// MPS and gpulens run. With --mps: a control daemon of MPS of this user's own, in a folder of its own, which the programs of gpulens run --mps
 // share. The first of them starts it, and it ends with the last one, however that ends. Nobody else's daemon is used.
 #pragma once
 
@@ -16,5 +16,9 @@ public:
 private:
 	int users_; // locked (flock(2)) by each process that uses the daemon
 };
+
+// Throws Error (Unsupported) where programs that are started from here find a daemon of MPS, by $CUDA_MPS_PIPE_DIRECTORY: they
+// share a context, so that holds and time slices of a program's own have no effect (seen on an H200).
+void refuse_under_mps();
 
 } // namespace tool
