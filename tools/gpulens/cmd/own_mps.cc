@@ -15,6 +15,7 @@
 #include <cstring>
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <optional>
 #include <string>
 #include <sys/file.h>
 #include <sys/socket.h>
@@ -23,6 +24,7 @@
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
+#include <utility>
 
 namespace tool {
 
@@ -75,17 +77,25 @@ void keep_daemon(const std::string &folder, int answer)
 	for (int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
 		dup2(null, fd);
 	unsetenv("CUDA_VISIBLE_DEVICES"); // programs on other GPUs may come
-	flock(open_file(folder + "/daemon"), LOCK_EX);
-	ChildProcess daemon([] { return run_control({CONTROL, "-f", nullptr}); });
-	std::string begun = await_begin(folder, daemon);
+	int lock = open_file(folder + "/daemon"), users = open_file(folder + "/users");
+	flock(lock, LOCK_EX);
+	std::optional<ChildProcess> daemon(std::in_place, [] { return run_control({CONTROL, "-f", nullptr}); });
+	std::string begun = await_begin(folder, *daemon);
+	if (begun != BEGUN) {
+		daemon.reset();
+		close(lock);
+	}
 	if (write(answer, begun.data(), begun.size()) < 0 || begun != BEGUN)
 		return;
 	close(answer);
-	flock(open_file(folder + "/users"), LOCK_EX);
-	if (pipe2(quit, O_CLOEXEC) || write(quit[1], "quit\n", 5) < 0)
-		return;
-	close(quit[1]);
-	ChildProcess([] { return run_control({CONTROL, nullptr}); }, {.in = quit[0]}).wait();
+	flock(users, LOCK_EX);
+	if (!pipe2(quit, O_CLOEXEC) && write(quit[1], "quit\n", 5) == 5) {
+		close(quit[1]);
+		ChildProcess([] { return run_control({CONTROL, nullptr}); }, {.in = quit[0]}).wait();
+	}
+	daemon.reset();
+	close(lock); // before `users`: who gets that next takes a lock for a daemon that runs
+	close(users);
 }
 
 void start_daemon(const std::string &folder)
