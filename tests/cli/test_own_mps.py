@@ -95,8 +95,8 @@ def test_a_program_gets_the_daemon(place: Place) -> None:
 
 
 def test_programs_share_it_until_the_last_one_ends(place: Place) -> None:
-    """Seen failing with a copy of the lock in the process that keeps the daemon (the second one did not begin), and where
-    that process gives the users' lock back before the daemon's (the fourth one had none)."""
+    """Seen failing with a copy of the lock in the process that keeps the daemon: the second did not begin; and where
+    that process gives the users' lock back before the daemon's: the fourth one had none."""
     first, second = begin_program(place), begin_program(place)
     end_program(first)
     assert place.control.exists() and place.calls() == ["-f"]
