@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// A process that this one starts, and that ends with it. Only gpulens run starts its program, and the guard of it, otherwise: these
-// two live on when the command is killed.
+// A process that this one starts, and that ends with it. Only gpulens run starts its program and the guard of it otherwise
+// (docs/internals.md).
 #pragma once
 #include <chrono>
 #include <csignal>
