@@ -311,7 +311,7 @@ TURNS = {"one": {10: None}, "two": {11: 2361, 31: 2283}, "three": {11: 2124, 31:
 
 @pytest.mark.parametrize("state", TURNS)
 def test_record_measures_slots_of_channels(tmp_path: pathlib.Path, state: str) -> None:
-    """The resident channel, queried every 250 us: the slots of each process within one step, and the process of each
+    """The resident channel, queried every 250 us: the slots of each process within two steps, and the process of each
     channel, from the driver's utilisation samples. By the tests' clock, the driver's answers take 100 us of it."""
     file = tmp_path / "a.csv"
     done = gpulens_by_clock("--source", "rm", "record", "--for", "3s", "--every", "250us", "-o", str(file),
@@ -329,7 +329,8 @@ def test_record_measures_slots_of_channels(tmp_path: pathlib.Path, state: str) -
     for channel, expected in TURNS[state].items():
         if expected:
             turns = [int(row["end_ns"]) - int(row["start_ns"]) for row in rows[1:-1] if row["channel"] == str(channel)]
-            assert len(turns) > 50 and abs(statistics.median(turns) / 1000 - expected) <= 250
+            # the begin and the end of a turn are each seen up to a step late
+            assert len(turns) > 50 and abs(statistics.median(turns) / 1000 - expected) <= 500
 
 
 def test_record_counts_missed_samples(tmp_path: pathlib.Path) -> None:

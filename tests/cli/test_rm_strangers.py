@@ -12,8 +12,15 @@ import time
 import typing
 
 import pytest
-from support.fakerm import ask_rm
+from support.fakeclock import gpulens_by_clock
+from support.fakerm import ask_rm, fake_rm
 from support.program import ROOT
+
+
+def record_by_clock(root: pathlib.Path, seconds: str, **more: str) -> "subprocess.CompletedProcess[str]":
+    """gpulens record of two programs that take turns, by the tests' clock, each 250 us, to a.csv."""
+    return gpulens_by_clock("--source", "rm", "record", "--for", seconds, "--every", "250us", "-o", str(root / "a.csv"),
+                            env=fake_rm(STATE="two", **more))
 
 
 @pytest.mark.parametrize("own", (True, False), ids=("own", "foreign"))
@@ -28,8 +35,7 @@ def test_record_knows_programs_started_by_run(tmp_path: pathlib.Path, own: bool)
                                     "preemption": None, "channels": [11]}) + "\n", encoding="ascii")
         if not own:
             os.chown(tsgs, 1, -1)
-        done = ask_rm("record", "--for", "2s", "--every", "250us", "-o", str(tmp_path / "a.csv"), STATE="two",
-                      PIDS=str(program.pid), NOTES=str(program.pid))
+        done = record_by_clock(tmp_path, "2s", PIDS=str(program.pid), NOTES=str(program.pid))
         program.kill()
     assert (done.returncode, done.stderr) == (0, "")
     first = done.stdout.splitlines()[3]  # after why it is sampled
@@ -44,8 +50,7 @@ def test_claims_of_a_program_are_checked_against_the_driver(tmp_path: pathlib.Pa
     with subprocess.Popen(["sleep", "60"], env={"GPULENS_RUN_FILE": str(tsgs)}) as program:
         tsgs.write_text(json.dumps({"pid": program.pid, "device": 0, "tsg": 6, "engine": 1, "timeslice_us": 2048,
                                     "preemption": None, "channels": [11, 31, 100]}) + "\n", encoding="ascii")
-        done = ask_rm("record", "--for", "5s", "--every", "250us", "-o", str(tmp_path / "a.csv"), STATE="two",
-                      PIDS=str(program.pid))
+        done = record_by_clock(tmp_path, "3s", PIDS=str(program.pid))
         program.kill()
     assert (done.returncode, done.stderr) == (0, "")
     with (tmp_path / "a.csv").open(encoding="ascii") as file:
@@ -60,8 +65,7 @@ def test_a_channel_claimed_twice_has_no_tsg(tmp_path: pathlib.Path) -> None:
         tsgs.write_text("".join(json.dumps({"pid": program.pid, "device": 0, "tsg": tsg, "engine": 1,
                                             "timeslice_us": 2048, "preemption": None, "channels": [11]}) + "\n"
                                 for tsg in (6, 7)), encoding="ascii")
-        done = ask_rm("record", "--for", "500ms", "--every", "250us", "-o", str(tmp_path / "a.csv"), STATE="two",
-                      PIDS=str(program.pid))
+        done = record_by_clock(tmp_path, "500ms", PIDS=str(program.pid))
         program.kill()
     assert (done.returncode, done.stderr) == (0, "") and " channel 11 " in done.stdout
 
