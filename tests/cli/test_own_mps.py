@@ -29,8 +29,8 @@ class Place:
                     "FAKE_CUDA_MPS": "1", **write_daemon(root)}
 
     def start(self, *words: str, **more: str) -> "subprocess.Popen[str]":
-        """gpulens run --mps with these words."""
-        return subprocess.Popen([str(TOOL), "run", "-q", "-o", "/dev/null", "--mps", *words], text=True,
+        """gpulens run with these words."""
+        return subprocess.Popen([str(TOOL), "run", "-q", "-o", "/dev/null", *words], text=True,
                                 env={**self.env, **more}, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
     def run(self, *words: str, **more: str) -> "tuple[int, str, str]":
@@ -38,12 +38,6 @@ class Place:
         process = self.start(*words, **more)
         out, err = process.communicate(timeout=LIMIT_S)
         return process.returncode, out, err
-
-    def run_plain(self, *words: str, **more: str) -> "tuple[int, str, str]":
-        """Without --mps."""
-        done = subprocess.run([str(TOOL), "run", "-q", "-o", "/dev/null", *words], env={**self.env, **more}, text=True,
-                              capture_output=True, check=False, timeout=LIMIT_S)
-        return done.returncode, done.stdout, done.stderr
 
     def calls(self) -> "list[str]":
         """How the program of the daemon was called: its words, without its process id."""
@@ -71,7 +65,7 @@ def begin_program(place: Place) -> "subprocess.Popen[str]":
     """A program that has begun, and runs until it is ended."""
     mark = place.root / "begun"
     mark.unlink(missing_ok=True)
-    process = place.start("--", "sh", "-c", f": >{mark}; exec sleep 1000")
+    process = place.start("--mps", "--", "sh", "-c", f": >{mark}; exec sleep 1000")
     place.wait(lambda: mark.exists() or process.poll() is not None)
     assert process.poll() is None, process.communicate()
     return process
@@ -85,7 +79,7 @@ def end_program(process: "subprocess.Popen[str]", number: int = signal.SIGTERM) 
 
 def test_a_program_gets_the_daemon(place: Place) -> None:
     """By its environment, in place of another daemon's; also without its folder beforehand."""
-    status, out, err = place.run("--tpcs", "3", "--", "env", CUDA_MPS_PIPE_DIRECTORY="/elsewhere")
+    status, out, err = place.run("--mps", "--tpcs", "3", "--", "env", CUDA_MPS_PIPE_DIRECTORY="/elsewhere")
     assert (status, err) == (0, "gpulens: env is limited to TPCs 3 of 0000:01:00.0, in GPCs 4\n")
     assert f"CUDA_MPS_PIPE_DIRECTORY={place.root}/run/mps/pipe\n" in out
     assert f"CUDA_MPS_LOG_DIRECTORY={place.root}/run/mps/log\n" in out
@@ -120,21 +114,21 @@ def test_it_ends_with_a_command_that_is_killed(place: Place) -> None:
 def test_a_daemon_that_does_not_begin_starts_nothing(place: Place) -> None:
     """One that ends, none at all, one that CUDA does not use, and a file that cannot be opened."""
     (place.root / "broken").touch()
-    status, out, err = place.run("--", "echo", "begun")
+    status, out, err = place.run("--mps", "--", "echo", "begun")
     assert (status, out) == (4, "")
     assert err == (f"gpulens: --mps: nvidia-cuda-mps-control: it ended with status 1; {place.root}/run/mps/log has its "
                    "messages\n")
-    status, out, err = place.run("--", "echo", "begun", PATH="/usr/bin:/bin")
+    status, out, err = place.run("--mps", "--", "echo", "begun", PATH="/usr/bin:/bin")
     assert (status, out, err) == (4, "", "gpulens: --mps: nvidia-cuda-mps-control: it is not installed\n")
     (place.root / "broken").unlink()
     del place.env["FAKE_CUDA_MPS"]
     for words, message in ((("--tpcs", "3"), "--mps: CUDA does not use the daemon\n"),
                            ((), "programs are not under MPS (")):
-        status, out, err = place.run(*words, "--", "echo", "begun")
+        status, out, err = place.run("--mps", *words, "--", "echo", "begun")
         assert (status, out) == (4, "") and err.startswith(f"gpulens: {message}"), err
     (place.root / "run/mps/daemon").unlink()
     (place.root / "run/mps/daemon").mkdir()
-    status, out, err = place.run("--", "echo", "begun")
+    status, out, err = place.run("--mps", "--", "echo", "begun")
     assert (status, out) == (3, "") and "/mps/daemon" in err
 
 
@@ -146,16 +140,16 @@ def test_holds_are_refused_under_a_daemon(place: Place, words: "tuple[str, ...]"
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as control:
         control.bind(str(pipes / "control"))
         control.listen()
-        done = place.run_plain(*words, "--experimental", "--", "echo", "begun", CUDA_MPS_PIPE_DIRECTORY=str(pipes))
+        done = place.run(*words, "--experimental", "--", "echo", "begun", CUDA_MPS_PIPE_DIRECTORY=str(pipes))
     assert done[:2] == (4, "") and done[2].startswith(f"gpulens: under MPS ({pipes}/control), programs share a context")
-    done = place.run_plain(*words, "--experimental", "--", "echo", "begun", CUDA_MPS_PIPE_DIRECTORY=str(pipes))
+    done = place.run(*words, "--experimental", "--", "echo", "begun", CUDA_MPS_PIPE_DIRECTORY=str(pipes))
     assert done[:2] == (0, "begun\n")
 
 
 @pytest.mark.parametrize("words", (("--schedule", "urgent"), ("--slot", "gpu")))
 def test_it_excludes_holds(place: Place, words: "tuple[str, ...]") -> None:
     """A context that several programs share is held as a whole. No daemon begins."""
-    assert place.run(*words, "--experimental", "--", "true") == (
+    assert place.run("--mps", *words, "--experimental", "--", "true") == (
         2, "", "gpulens: --mps goes with neither --schedule nor --slot: programs under MPS share a context, which is "
         "held as a whole\n")
     assert not (place.root / "calls").exists()

@@ -85,6 +85,14 @@ const DescriptorFormat &format_of_launch(int device)
 	return *format;
 }
 
+// Installs the driver's callback for launches on the device.
+void subscribe_hook(int device)
+{
+	if (const char *why = hook::subscribe(cuda().library))
+		throw Error(Error::Missing, why);
+	hook::restrict_to_gpu(uuid_of_device(device));
+}
+
 // Where launches that could wait for ever cannot be recognized, masks need the user's word that there are none.
 bool is_stated_not_cooperative()
 {
@@ -124,9 +132,7 @@ const Layout &Launches::verified_layout()
 		layout_ = gpu.layout;
 		sms_ = gpu.sms;
 		check_smid_is_physical(device);
-		if (const char *why = hook::subscribe(cuda().library))
-			throw Error(Error::Missing, why);
-		hook::restrict_to_gpu(uuid_of_device(device));
+		subscribe_hook(device);
 		verify(device);
 	} catch (const Error &e) {
 		failed_ = e;
@@ -225,9 +231,7 @@ std::vector<size_t> count_sms(unsigned format, const std::vector<LaunchMask> &ma
 	int device = device_of_context();
 	std::vector<size_t> counts;
 
-	if (const char *why = hook::subscribe(cuda().library))
-		throw Error(Error::Missing, why);
-	hook::restrict_to_gpu(uuid_of_device(device));
+	subscribe_hook(device);
 	Probe probe(gpu_of_device(device).sms);
 	run_unmasked(probe);
 	const DescriptorFormat &seen = format_of_launch(device);

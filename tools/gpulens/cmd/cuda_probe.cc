@@ -24,9 +24,8 @@ namespace {
 using nlohmann::json;
 
 constexpr char VISIBLE_DEVICES[] = "CUDA_VISIBLE_DEVICES";
-constexpr unsigned TIMEOUT_S = 120; // long, because the probe waits for a busy GPU
-// NVIDIA, Multi-Process Service: the folder of the daemon's pipes. A program that finds no daemon there uses the GPU without MPS.
-constexpr char MPS_PIPES[] = "CUDA_MPS_PIPE_DIRECTORY", NO_PIPES[] = "/dev/null";
+constexpr unsigned TIMEOUT_S = 120;      // long, because the probe waits for a busy GPU
+constexpr char NO_PIPES[] = "/dev/null"; // for MPS_PIPES
 
 int device_of(const std::string &pci)
 {

@@ -39,6 +39,8 @@ struct VerifiedLimits {
 VerifiedLimits verify_limits(std::optional<unsigned> gpu,
 			     const std::function<std::vector<TpcMask>(const Layout &)> &choose);
 
+// NVIDIA, Multi-Process Service: the folder of the daemon's pipes. A program that finds no daemon there uses the GPU without MPS.
+constexpr char MPS_PIPES[] = "CUDA_MPS_PIPE_DIRECTORY";
 constexpr char MPS_PERCENTAGE[] = "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE"; // NVIDIA, Multi-Process Service
 
 // CUDA's device 0 under MPS.

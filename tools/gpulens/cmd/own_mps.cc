@@ -3,9 +3,9 @@
 // kernel gives the lock back however a user of it ends.
 #include "gpulens/cmd/own_mps.hpp"
 
+#include "gpulens/cmd/cuda_probe.hpp"
 #include "lib/base/child_process.hpp"
 #include "lib/base/errors.hpp"
-#include "lib/base/failure.hpp"
 #include "lib/base/file.hpp"
 #include "lib/turns/turn_file.hpp"
 
@@ -21,10 +21,10 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
-#include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
 #include <utility>
+#include <vector>
 
 namespace tool {
 
@@ -136,7 +136,7 @@ OwnMps::OwnMps() : users_(-1)
 	for (const char *name : {"", "/pipe", "/log"})
 		if (mkdir((folder + name).c_str(), 0700) && errno != EEXIST)
 			throw Error(Error::Source, explain_file(errno, folder + name, true));
-	setenv("CUDA_MPS_PIPE_DIRECTORY", (folder + "/pipe").c_str(), 1);
+	setenv(gpulens::MPS_PIPES, (folder + "/pipe").c_str(), 1);
 	setenv("CUDA_MPS_LOG_DIRECTORY", (folder + "/log").c_str(), 1);
 	users_ = open_file(folder + "/users");
 	int start = open_file(folder + "/start"), daemon = open_file(folder + "/daemon");
@@ -151,7 +151,7 @@ OwnMps::OwnMps() : users_(-1)
 
 void refuse_under_mps()
 {
-	const char *folder = std::getenv("CUDA_MPS_PIPE_DIRECTORY");
+	const char *folder = std::getenv(gpulens::MPS_PIPES);
 	std::string path = (folder ? folder : std::string("/tmp/nvidia-mps")) + "/control";
 	sockaddr_un address{.sun_family = AF_UNIX, .sun_path = {}};
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);

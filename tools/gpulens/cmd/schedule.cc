@@ -8,6 +8,7 @@
 #include "gpulens/cmd/schedule_programs.hpp"
 #include "lib/base/file.hpp"
 #include "lib/base/format.hpp"
+#include "lib/base/sets.hpp"
 #include "lib/model/isolation.hpp"
 #include "lib/schedule/coordinator.hpp"
 #include "lib/schedule/live/channel_backend.hpp"
@@ -124,35 +125,25 @@ json left_out_json(const Gpu &image, const TaskTsgs &tsgs, size_t task)
 void set_groups(std::vector<Task> &tasks, const Gpu &gpu, const TaskTsgs &tsgs)
 {
 	Isolation known = isolation_of(gpu);
-	std::vector<std::set<size_t>> locks(tasks.size());
-	std::vector<std::set<size_t>> groups; // of locks
+	Sets sets(tasks.size());
+	std::map<std::string, size_t> first{{"", 0}}; // task that needs a lock, by an engine of it; "": unknown
+	std::map<size_t, u32> groups;                 // by the first task
 
 	for (const Hazard &h : known.unknown)
 		if (h.name == "unknown-engines" || h.name == "unknown-copy-engines")
-			return; // they may be shared
+			return;           // they may be shared
+	auto lock_of = [&](u32 runlist) { // its engines have one
+		std::vector<const Engine *> engines = gpu.engines_of(runlist);
+		for (const std::vector<std::string> &lock : known.locks)
+			if (!engines.empty() && std::ranges::count(lock, engines[0]->short_name()))
+				return lock[0];
+		return std::string();
+	};
 	for (size_t i = 0; i < tasks.size(); i++)
 		for (u64 tsg : tsgs[i])
-			for (const Engine *e : gpu.engines_of(static_cast<u32>(tsg >> 32)))
-				for (size_t lock = 0; lock < known.locks.size(); lock++)
-					if (std::ranges::count(known.locks[lock], e->short_name()))
-						locks[i].insert(lock);
-	auto shares = [](const auto &a, const auto &b) {
-		return std::ranges::any_of(a, [&](size_t lock) { return b.contains(lock); });
-	};
-	for (const std::set<size_t> &mine : locks) {
-		size_t at = groups.size();
-		groups.push_back(mine);
-		for (size_t before = at; before-- > 0;)
-			if (shares(groups[before], groups[at])) { // the earlier one takes it in
-				groups[before].merge(groups[at]);
-				groups.erase(groups.begin() + static_cast<ptrdiff_t>(at));
-				at = before;
-			}
-	}
+			sets.join(first.try_emplace(lock_of(static_cast<u32>(tsg >> 32)), i).first->second, i);
 	for (size_t i = 0; i < tasks.size(); i++)
-		for (u32 group = 0; group < groups.size(); group++)
-			if (shares(groups[group], locks[i]))
-				tasks[i].group = group;
+		tasks[i].group = groups.try_emplace(sets.root(i), static_cast<u32>(groups.size())).first->second;
 }
 
 // Throws Error where a control file cannot be opened for writing.

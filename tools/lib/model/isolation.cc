@@ -3,12 +3,12 @@
 #include "lib/model/isolation.hpp"
 
 #include "hw/ptop.h"
+#include "lib/base/sets.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <map>
-#include <numeric>
 #include <set>
 
 namespace tool {
@@ -27,21 +27,6 @@ const std::vector<std::string> HAZARD_IDS = {
 namespace {
 
 constexpr size_t MAX_NAMED = 4; // processes in a sentence
-
-// Sets of engines that need the same lock: union-find by index into Gpu::engines.
-class Sets {
-public:
-	explicit Sets(size_t n) : parent_(n) { std::iota(parent_.begin(), parent_.end(), size_t{0}); }
-	size_t root(size_t i) const { return parent_[i] == i ? i : root(parent_[i]); }
-	void join(size_t a, size_t b)
-	{
-		// The root is the smallest index, so that sets are in the order of their first engine.
-		parent_[std::max(root(a), root(b))] = std::min(root(a), root(b));
-	}
-
-private:
-	std::vector<size_t> parent_;
-};
 
 std::string and_joined(const std::vector<std::string> &names)
 {
