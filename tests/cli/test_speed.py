@@ -172,4 +172,5 @@ def test_the_exporter_of_four_gpus_asks_the_driver_less_than_top(tmp_path: pathl
                          re.M)
     assert {(gpu, pid) for gpu, pid, _ in counted} == {(gpu, pid) for gpu in "0123" for pid in ("", "473", "524")}
     for gpu in "0123":
-        assert passed - 4 < sum(float(seconds) for at, _, seconds in counted if at == gpu) < passed + 2
+        # idle at a sample in 80, which costs up to half a second
+        assert passed - 8 < sum(float(seconds) for at, _, seconds in counted if at == gpu) < passed + 2

@@ -576,4 +576,17 @@ TEST(OwnerRecords, DrainKeepsTheOwnersOfWhatItReturns)
 		EXPECT_LE(spans.size(), 2u);
 }
 
+// Seen failing: owners that were found while no interval was open were lost, and nothing found them again.
+TEST(OwnerRecords, DrainKeepsOwnersWhileNothingIsOpen)
+{
+	tool::TimelineBuilder builder;
+	builder.feed(make_header() + owner_record(5, {0, false, 6}, A));
+	EXPECT_TRUE(builder.drain().at(0).intervals.empty());
+	builder.feed(make_samples(6, 9, 6));
+	std::vector<tool::Track> tracks = builder.drain();
+	ASSERT_FALSE(tracks.at(0).intervals.empty());
+	std::optional<Owner> owner = builder.closed().owner(0, tracks[0].intervals.back());
+	EXPECT_TRUE(owner && owner->pid == A.pid);
+}
+
 } // namespace

@@ -547,7 +547,7 @@ void TimelineBuilder::forget_owners(u64 before_ns)
 std::vector<Track> TimelineBuilder::drain()
 {
 	std::vector<Track> tracks;
-	u64 first = ~u64{0};
+	u64 first = timeline_.end_ns;
 
 	// The caller asks for the owners of what is returned.
 	for (size_t i = 0; i < open_.size(); i++)
