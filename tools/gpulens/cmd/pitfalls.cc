@@ -321,7 +321,7 @@ std::vector<ProcessPitfalls> read_pitfalls(const std::string &folder, u64 now_ns
 
 int run_for_pitfalls(const RunOptions &options)
 {
-	TemporaryFolder folder(std::filesystem::temp_directory_path() / "gpulens-calls-");
+	TemporaryFolder folder(temporary_path("gpulens-calls-"));
 	RunOptions recorded = options;
 
 	check_preloadable(options);

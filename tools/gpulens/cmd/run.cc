@@ -9,6 +9,7 @@
 #include "lib/base/errors.hpp"
 #include "lib/base/file.hpp"
 #include "lib/base/format.hpp"
+#include "lib/base/temporary_folder.hpp"
 #include "lib/launch/environment.hpp"
 #include "lib/rm/run_tsg.hpp"
 
@@ -106,11 +107,11 @@ public:
 	explicit RunFile(const std::string &named)
 	{
 		if (named.empty()) {
-			char name[] = "/tmp/gpulens-run-XXXXXX";
-			fd_ = mkostemp(name, O_CLOEXEC);
+			path_ = temporary_path("gpulens-run-XXXXXX");
+			fd_ = mkostemp(path_.data(), O_CLOEXEC);
 			if (fd_ < 0)
-				throw Error(Error::Source, explain_file(errno, name));
-			path_ = temporary_ = name;
+				throw Error(Error::Source, explain_file(errno, path_));
+			temporary_ = path_;
 			return;
 		}
 		struct stat is {};

@@ -116,7 +116,7 @@ private:
 			    program + ": launched no kernel in 30 s, or has no TSG on a graphics engine");
 	}
 
-	TemporaryFolder folder_{"/tmp/gpulens-schedule-"};
+	TemporaryFolder folder_{temporary_path("gpulens-schedule-")};
 	gpulens::Mapped<LoadProgress> progress_;
 	std::unique_ptr<AgentLink> agent_;
 	std::optional<ChildProcess> process_;

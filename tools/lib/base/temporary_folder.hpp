@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// A folder for files of one command.
+// Temporary files and folders of one command.
 #pragma once
 #include "lib/base/errors.hpp"
 #include "lib/base/file.hpp"
@@ -10,6 +10,14 @@
 #include <string>
 
 namespace tool {
+
+// Returns the path of a temporary file of this name, in TMPDIR or else in /tmp.
+inline std::string temporary_path(const std::string &name)
+{
+	std::error_code err;
+	std::filesystem::path folder = std::filesystem::temp_directory_path(err);
+	return (err ? "/tmp" : folder) / name;
+}
 
 // Exists as long as this object, with what is in it.
 class TemporaryFolder {
