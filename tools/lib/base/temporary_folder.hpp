@@ -8,15 +8,16 @@
 #include <cstdlib>
 #include <filesystem>
 #include <string>
+#include <unistd.h>
 
 namespace tool {
 
-// Returns the path of a temporary file of this name, in TMPDIR or else in /tmp.
+// Returns the path of a temporary file of this name, in TMPDIR; in /tmp where that is another user's.
 inline std::string temporary_path(const std::string &name)
 {
 	std::error_code err;
 	std::filesystem::path folder = std::filesystem::temp_directory_path(err);
-	return (err ? "/tmp" : folder) / name;
+	return (err || access(folder.c_str(), W_OK | X_OK) ? "/tmp" : folder) / name;
 }
 
 // Exists as long as this object, with what is in it.
