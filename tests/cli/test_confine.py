@@ -329,7 +329,7 @@ def test_run_reports_processes_that_share_a_gpc(program: str) -> None:
         assert str(other) not in done.stderr
 
 
-def write_page(launches: int, text: str, magic: bytes = b"gpulens2", pid: int = 0) -> int:
+def write_page(launches: int, text: str, magic: bytes = b"gpulens3", pid: int = 0) -> int:
     """Creates a memory file as a process with a partition does, by tools/lib/launch/partition_page.hpp."""
     file = os.memfd_create("gpulens-partition")
     os.write(file, struct.pack("<8sIIQQ", magic, pid or os.getpid(), 2, launches, len(text)).ljust(4096, b"\0"))
@@ -511,7 +511,7 @@ def test_processes_of_a_container_are_listed() -> None:
 import os, struct, sys
 file = os.memfd_create("gpulens-partition")
 text = sys.argv[1].encode()
-os.write(file, struct.pack("<8sIIQQ", b"gpulens2", os.getpid(), 2, 3, len(text)).ljust(4096, bytes(1)) + text)
+os.write(file, struct.pack("<8sIIQQ", b"gpulens3", os.getpid(), 2, 3, len(text)).ljust(4096, bytes(1)) + text)
 print(os.getpid(), flush=True)
 sys.stdin.read()
 """, json.dumps([make_entry(tpcs=[5])])]

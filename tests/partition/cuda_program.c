@@ -7,6 +7,7 @@
 //	cuda_program coop N     a cooperative launch of N blocks
 //	cuda_program cluster N  a launch of a cluster of N blocks; cluster NxM: of N in x and M in y
 //	cuda_program workers N  three children that launch nothing, N launches, and a child that launches once; "ready" as above
+//	cuda_program step       a launch for each line of standard input, in a child of fork() for the line "fork"
 //	cuda_program none       does not use CUDA
 #include "print_sms.h"
 
@@ -107,6 +108,18 @@ int main(int argc, char **argv)
 		sscanf(argv[2], "%ux%u", &x, &y);
 		launch_cluster(x, y);
 		return 0;
+	}
+	for (char line[80]; !strcmp(what, "step") && fgets(line, sizeof(line), stdin);) {
+		int child = !strcmp(line, "fork\n") ? fork() : -1;
+
+		if (child > 0) {
+			wait(NULL);
+			continue;
+		}
+		launch_kernels(1);
+		fflush(stdout);
+		if (!child)
+			_exit(0);
 	}
 	for (int i = 0; !strcmp(what, "workers") && i < 3; i++)
 		begin_child(0);

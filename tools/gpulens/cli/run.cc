@@ -55,12 +55,33 @@ void add_partitions(CLI::App &parser, CommandLine &line)
 {
 	auto methods = std::make_shared<bool>(false);
 	auto quiet = std::make_shared<bool>(false);
+	auto pid = std::make_shared<u32>(0);
 
-	parser.add_flag("--ways", *methods, "try each method of partitioning on this GPU, and show which work");
+	CLI::Option *ways =
+		parser.add_flag("--ways", *methods, "try each method of partitioning on this GPU, and show which work");
+	auto word = std::make_shared<std::string>();
+	CLI::Option *set =
+		parser.add_option("set", *word,
+				  "with PID: limit a process, which gpulens run limits, to other TPCs, from its "
+				  "next launch on")
+			->type_name("")
+			->check(one_of({"set"}))
+			->excludes(ways);
+	CLI::Option *process = parser.add_option("PID", *pid, "the process of set")
+				       ->type_name("")
+				       ->check(in_range(1U, u32{INT32_MAX}))
+				       ->needs(set);
+	LimitOptions limit(parser, "the process of set");
 	add_quiet(parser, *quiet);
-	parser.callback([methods, quiet, &line] {
+	set->needs(process);
+	parser.callback([word, methods, quiet, pid, process, limit, &line] {
 		refuse_files(line.options, "partitions");
-		line.status = *methods ? show_methods(line.options) : show_partitions(line.options, *quiet);
+		std::optional<Limit> given = limit.limit();
+		if (given.has_value() == process->empty())
+			throw Error(Error::Input, "set goes with --tpcs, --gpcs, --half or --plan");
+		line.status = given      ? set_partition(line.options, *pid, *given, *quiet)
+			      : *methods ? show_methods(line.options)
+					 : show_partitions(line.options, *quiet);
 	});
 }
 
@@ -108,6 +129,8 @@ void add_run(CLI::App &parser, CommandLine &line, const StartProgram &start)
 			"also where gpulens schedule --probe has not shown that the driver carries it out");
 	parser.add_option("--probed", schedule->probed, "results of gpulens schedule --probe --results FILE")
 		->type_name("FILE");
+	parser.add_flag("--fixed", run->fixed,
+			"gpulens partitions set cannot change the limit while the program runs, as with --plan");
 	parser.add_flag("--mps", run->mps,
 			"under MPS, with a daemon of this user's own that the programs of run --mps share: on TPCs of "
 			"their own, they run at the same time");
@@ -139,6 +162,8 @@ void add_run(CLI::App &parser, CommandLine &line, const StartProgram &start)
 			tpcs = given->tpcs;
 			run->planned = given->planned;
 		}
+		if (run->fixed && !tpcs)
+			throw Error(Error::Input, "--fixed goes with a limit");
 		if (tpcs && run->environment.contains(gpulens::environment::SCHEDULE_GATE))
 			throw Error(Error::Input, "a limit and --schedule gate do not go together: the driver has one "
 						  "callback before a launch");
@@ -178,9 +203,11 @@ Commands run_commands()
 		 [](CLI::App &parser, CommandLine &line) { add_run(parser, line, start_program); },
 		 "-o FILE gets a line of JSON for each TSG"},
 		{"partitions",
-		 "list processes that gpulens run or libgpulens-partition limits to TPCs, and what they share",
+		 "list processes that gpulens run or libgpulens-partition limits to TPCs, and what they share; change "
+		 "one",
 		 {"gpulens partitions", "sudo gpulens partitions --json    processes of all users",
-		  "gpulens -g 0 partitions --ways    what GPU 0 and its driver support"},
+		  "gpulens -g 0 partitions --ways    what GPU 0 and its driver support",
+		  "gpulens partitions set 1234 --tpcs 0-9    another partition for a process of gpulens run"},
 		 add_partitions},
 	};
 }

@@ -157,8 +157,11 @@ VerifiedLimits verify_limits(std::optional<unsigned> gpu,
 				    .mps{},
 				    .under_mps{},
 				    .environment{}};
-		tool::PartitionEntry entry{
-			.gpu = limit.pci, .method = "mask", .scope = "program", .tpcs = limit.tpcs, .gpcs = limit.gpcs};
+		tool::PartitionEntry entry{.gpu = limit.pci,
+					   .method = "mask",
+					   .scope = tool::SCOPE_OF_RUN,
+					   .tpcs = limit.tpcs,
+					   .gpcs = limit.gpcs};
 		if (!answer.at("mps").is_null())
 			limit.mps = answer.at("mps").get<bool>();
 		limit.under_mps = answer.at("under_mps");

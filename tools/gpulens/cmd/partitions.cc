@@ -1,30 +1,38 @@
 // SPDX-License-Identifier: GPL-2.0
-// Reads the partitions that processes publish.
+// Reads the partitions that processes publish, and writes requests to change them.
 #include "gpulens/cmd/partitions.hpp"
 
 #include "gpulens/out/output.hpp"
 #include "gpulens/out/partition_notes.hpp"
 #include "gpulens/out/table.hpp"
 #include "gpulens/out/text.hpp"
+#include "lib/base/errors.hpp"
 #include "lib/base/format.hpp"
 #include "lib/base/outside.hpp"
+#include "lib/base/write_fully.hpp"
 #include "lib/launch/partition_page.hpp"
 #include "lib/source/driver/driver_source.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
+#include <chrono>
+#include <cstddef>
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>
 #include <fmt/format.h>
 #include <fstream>
+#include <functional>
 #include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <thread>
 #include <unistd.h>
 #include <utility>
 
@@ -39,21 +47,24 @@ bool read_at(int fd, void *buffer, size_t size, off_t offset)
 	return pread(fd, buffer, size, offset) == static_cast<ssize_t>(size);
 }
 
-// Reads the list; retries if the process rewrites it meanwhile. own_pid: the pid in the process' own PID namespace.
-std::vector<PartitionEntry> read_page(int fd, u32 own_pid, u64 &launches)
+bool read_head(int fd, u32 own_pid, PartitionPage &page)
 {
-	PartitionPage before, after;
+	return read_at(fd, &page, sizeof(page), 0) && !std::memcmp(page.magic, PARTITION_MAGIC, sizeof(page.magic)) &&
+	       page.pid == own_pid && page.length <= PARTITION_MAX_TEXT;
+}
+
+// Reads the list; retries if the process rewrites it meanwhile. own_pid: the pid in the process' own PID namespace.
+std::vector<PartitionEntry> read_page(int fd, u32 own_pid, PartitionPage &before)
+{
+	PartitionPage after;
 
 	for (int i = 0; i < 3; i++) {
-		if (!read_at(fd, &before, sizeof(before), 0) ||
-		    std::memcmp(before.magic, PARTITION_MAGIC, sizeof(before.magic)) != 0 || before.pid != own_pid ||
-		    before.length > PARTITION_MAX_TEXT)
+		if (!read_head(fd, own_pid, before))
 			return {};
 		std::string text(before.length, '\0');
 		if (!read_at(fd, text.data(), text.size(), PARTITION_TEXT_OFFSET) ||
 		    !read_at(fd, &after, sizeof(after), 0) || before.version % 2 || before.version != after.version)
 			continue;
-		launches = before.launches;
 		try {
 			return parse_partitions(text);
 		} catch (const std::exception &) {
@@ -87,17 +98,14 @@ u32 pid_inside(const std::filesystem::path &process, u32 pid)
 	return pid;
 }
 
-// Returns what one process publishes. A process can give this name to any file, so its type is checked before opening.
-std::vector<PublishedPartition> partitions_of(const std::filesystem::path &process, u32 pid)
+// Calls use with each file in which a process publishes partitions. A process can give this name to any file, so its type is
+// checked before opening.
+void for_each_page(const std::filesystem::path &process, const std::function<void(OutsideFile &file)> &use)
 {
 	static const std::optional<dev_t> memory = memory_device();
 	std::error_code err;
-	std::string name;
-	std::vector<PublishedPartition> list;
 	std::set<ino_t> seen;
-	u64 launches = 0;
 
-	std::getline(std::ifstream(process / "comm"), name);
 	for (const auto &link : std::filesystem::directory_iterator(process / "fd", err)) {
 		struct stat status {};
 		std::string target = std::filesystem::read_symlink(link.path(), err).string();
@@ -105,16 +113,114 @@ std::vector<PublishedPartition> partitions_of(const std::filesystem::path &proce
 			continue;
 		OutsideFile file(AT_FDCWD, link.path().c_str(), O_PATH | O_CLOEXEC);
 		if (!memory || !file.is_regular(status) || status.st_dev != *memory || seen.size() == MAX_FILES ||
-		    !seen.insert(status.st_ino).second || !file.open_to_read())
+		    !seen.insert(status.st_ino).second)
 			continue;
-		for (PartitionEntry &entry : read_page(file.fd(), pid_inside(process, pid), launches)) {
+		use(file);
+	}
+}
+
+// Returns what one process publishes.
+std::vector<PublishedPartition> partitions_of(const std::filesystem::path &process, u32 pid)
+{
+	std::string name;
+	std::vector<PublishedPartition> list;
+	PartitionPage page{};
+
+	std::getline(std::ifstream(process / "comm"), name);
+	for_each_page(process, [&](OutsideFile &file) {
+		if (!file.open_to_read())
+			return;
+		for (PartitionEntry &entry : read_page(file.fd(), pid_inside(process, pid), page)) {
 			bool counted = entry.method == "mask";
 			list.push_back({std::move(entry), pid, replace_controls(name),
-					counted ? std::optional(launches) : std::nullopt});
+					counted ? std::optional(page.launches) : std::nullopt,
+					page.takes_requests != 0});
 		}
-	}
+	});
 	return list;
 }
+
+// The page of one process that takes requests.
+class RequestPage {
+public:
+	// Throws Error: Source, NotOwner, Taken.
+	RequestPage(const std::string &proc, u32 pid) : pid_(pid)
+	{
+		std::filesystem::path process = std::filesystem::path(proc) / std::to_string(pid);
+		u32 inside = pid_inside(process, pid);
+		int err = 0;
+
+		for_each_page(process, [&](OutsideFile &file) {
+			PartitionPage page;
+			if (fd_ >= 0)
+				return;
+			if (!file.open_to_write())
+				err = errno;
+			else if (read_head(file.fd(), inside, page) && page.takes_requests)
+				fd_ = dup(file.fd());
+		});
+		if (fd_ < 0)
+			throw Error(err ? Error::NotOwner : Error::Source,
+				    fmt::format("process {}: {}", pid,
+						err ? std::strerror(err) : "it has no partition that can be changed"));
+		if (flock(fd_, LOCK_EX | LOCK_NB)) {
+			close(fd_);
+			throw Error(Error::Taken, fmt::format("process {}: another process asks it", pid));
+		}
+	}
+	RequestPage(const RequestPage &) = delete;
+	RequestPage &operator=(const RequestPage &) = delete;
+	~RequestPage() { close(fd_); }
+
+	// Returns its number.
+	u32 write_request(const std::string &mask, const std::string &text)
+	{
+		PartitionPage page = read_page();
+		u32 during = page.asked | 1, after = during + 1; // odd: who asked before was killed meanwhile
+
+		if (mask.size() >= sizeof(page.mask) || text.size() >= sizeof(page.text))
+			throw Error(Error::Range, "the partition is too long for a request");
+		write(offsetof(PartitionPage, asked),
+		      std::string_view(reinterpret_cast<char *>(&during), sizeof(during)));
+		write(offsetof(PartitionPage, mask), std::string_view(mask.c_str(), mask.size() + 1));
+		write(offsetof(PartitionPage, text), std::string_view(text.c_str(), text.size() + 1));
+		write(offsetof(PartitionPage, asked),
+		      std::string_view(reinterpret_cast<char *>(&after), sizeof(after)));
+		return after;
+	}
+
+	// Returns whether a launch has taken the request. Throws Error: Failed, the process refused it.
+	bool is_taken(u32 request)
+	{
+		PartitionPage page = read_page();
+
+		if (page.answered == request && page.refused == request)
+			throw Error(
+				Error::Failed,
+				fmt::format("process {}: it refused the mask, which is of another GPU or of another "
+					    "version of gpulens",
+					    pid_));
+		return page.answered == request;
+	}
+
+private:
+	PartitionPage read_page() const
+	{
+		PartitionPage page;
+
+		if (!read_at(fd_, &page, sizeof(page), 0))
+			throw Error(Error::Source, fmt::format("process {}: its page cannot be read", pid_));
+		return page;
+	}
+	void write(size_t at, std::string_view bytes) const
+	{
+		if (int err = write_fully_at(fd_, bytes, static_cast<off_t>(at)))
+			throw Error(Error::Source, fmt::format("process {}: {}", pid_, std::strerror(err)));
+	}
+
+	u32 pid_;
+	int fd_ = -1;
+};
 
 // Returns whether a process uses MPS on a GPU with partitions; nothing: unknown for one of them.
 std::optional<bool> mps_runs_for(const std::vector<PublishedPartition> &all)
@@ -168,6 +274,35 @@ std::vector<PublishedPartition> published_partitions(const std::string &proc)
 		list.insert(list.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
 	}
 	return list;
+}
+
+PublishedPartition requestable_partition(const std::string &proc, u32 pid)
+{
+	for (PublishedPartition &own : partitions_of(std::filesystem::path(proc) / std::to_string(pid), pid))
+		if (own.scope == SCOPE_OF_RUN && own.takes_requests)
+			return own;
+		else if (own.scope == SCOPE_OF_RUN)
+			throw Error(
+				Error::NotOwner,
+				fmt::format("process {}: its partition is fixed (gpulens run --fixed or --plan)", pid));
+	throw Error(
+		Error::Source,
+		fmt::format("process {}: gpulens run limits no process of this number that this user may see to TPCs",
+			    pid));
+}
+
+bool request_partition(const std::string &proc, u32 pid, const std::string &mask, const std::string &text)
+{
+	constexpr auto STEP = std::chrono::milliseconds(10);
+	RequestPage page(proc, pid);
+	u32 request = page.write_request(mask, text);
+
+	for (int step = 0; step < 100; step++) {
+		if (page.is_taken(request))
+			return true;
+		std::this_thread::sleep_for(STEP);
+	}
+	return false;
 }
 
 std::string overlaps_text(const std::vector<PublishedPartition> &all)

@@ -27,6 +27,7 @@ struct RunOptions {
 	bool mps = false;                               // refuse the program where it would not be a client of MPS
 	bool pitfalls = false;                          // record calls of CUDA's driver (pitfalls.hpp)
 	std::string pitfalls_json{};                    // file; empty: none
+	bool fixed = false;                             // its TPCs cannot be changed while it runs, as with a plan
 	std::optional<PlannedPlace> planned{};          // of a limit from a plan
 };
 

@@ -10,6 +10,7 @@
 #include "lib/base/errors.hpp"
 #include "lib/base/format.hpp"
 #include "lib/launch/environment.hpp"
+#include "lib/source/driver/driver_source.hpp"
 
 #include <cstdio>
 #include <fmt/format.h>
@@ -45,6 +46,35 @@ void check_plan(const PlannedPlace &planned, const gpulens::VerifiedLimit &verif
 					planned.gpcs.empty() ? "-" : format_ranges(planned.gpcs)));
 }
 
+namespace {
+
+std::string place_text(const gpulens::VerifiedLimit &verified)
+{
+	return fmt::format("TPCs {} of {}, in {}", format_ranges(verified.tpcs), verified.pci,
+			   verified.gpcs.empty() ? "unknown GPCs" : "GPCs " + format_ranges(verified.gpcs));
+}
+
+// Prints with which processes the one that has these TPCs shares some.
+void print_overlaps(const Options &options, const gpulens::VerifiedLimit &verified, u32 pid, const std::string &name)
+{
+	PublishedPartition own{
+		{.gpu = verified.pci, .method{}, .scope{}, .tpcs = verified.tpcs, .gpcs = verified.gpcs}, pid, name};
+
+	for (const PublishedPartition &other : published_partitions(options.sources.proc))
+		std::fputs(overlaps_text({own, other}).c_str(), stderr);
+}
+
+// Number in PCI order. Throws Error (Source).
+unsigned gpu_at(const std::string &pci)
+{
+	for (const Gpu &gpu : DriverSource().gpus({}))
+		if (is_same_address(gpu.chip.device, pci))
+			return static_cast<unsigned>(gpu.index);
+	throw Error(Error::Source, fmt::format("NVIDIA's driver has no GPU at {}", pci));
+}
+
+} // namespace
+
 int limit_program(const Options &options, const std::string &limit, RunOptions &run)
 {
 	std::optional<unsigned> gpu = named_gpu(options);
@@ -57,18 +87,46 @@ int limit_program(const Options &options, const std::string &limit, RunOptions &
 	if (run.mps && !verified.under_mps)
 		throw Error(Error::Failed, "--mps: CUDA does not use the daemon");
 	run.environment.insert(verified.environment.begin(), verified.environment.end());
-	fmt::print(stderr, "gpulens: {} is limited to TPCs {} of {}, in {}\n", run.program[0],
-		   format_ranges(verified.tpcs), verified.pci,
-		   verified.gpcs.empty() ? "unknown GPCs" : "GPCs " + format_ranges(verified.gpcs));
-	PublishedPartition own{{.gpu = verified.pci, .method{}, .scope{}, .tpcs = verified.tpcs, .gpcs = verified.gpcs},
-			       static_cast<u32>(getpid()),
-			       run.program[0]};
-	for (const PublishedPartition &other : published_partitions(options.sources.proc))
-		std::fputs(overlaps_text({own, other}).c_str(), stderr);
+	if (run.fixed || run.planned)
+		run.environment[gpulens::environment::FIXED] = "1";
+	fmt::print(stderr, "gpulens: {} is limited to {}\n", run.program[0], place_text(verified));
+	print_overlaps(options, verified, static_cast<u32>(getpid()), run.program[0]);
 	if (!run.quiet)
 		for (const std::string &note : partition_notes(verified.mps, verified.under_mps))
 			fmt::print(stderr, "gpulens: note: {}\n", note);
 	return EXIT_DONE;
+}
+
+int set_partition(const Options &options, u32 pid, const Limit &limit, bool quiet)
+{
+	PublishedPartition before = requestable_partition(options.sources.proc, pid);
+	gpulens::VerifiedLimit verified =
+		gpulens::verify_limit(named_gpu(options).value_or(gpu_at(before.gpu)), limit.tpcs);
+
+	if (!is_same_address(verified.pci, before.gpu))
+		throw Error(Error::Input, fmt::format("process {}: its GPU is {}, not {}", pid,
+						      replace_controls(before.gpu), verified.pci));
+	if (limit.planned)
+		check_plan(*limit.planned, verified);
+	bool taken =
+		request_partition(options.sources.proc, pid, verified.environment.at(gpulens::environment::LAUNCH_MASK),
+				  verified.environment.at(gpulens::environment::PARTITION));
+	print_overlaps(options, verified, pid, before.process);
+	if (!quiet)
+		std::fputs("gpulens: note: graphs keep the TPCs that they had when they were uploaded\n", stderr);
+	if (options.json)
+		return print_text(json_text({{"version", 1},
+					     {"pid", pid},
+					     {"gpu", verified.pci},
+					     {"tpcs", verified.tpcs},
+					     {"gpcs", verified.gpcs},
+					     {"taken", taken}}))
+			       ? EXIT_DONE
+			       : EXIT_PART;
+	return print_text(fmt::format("{} ({}) is limited to {}{}\n", pid, before.process, place_text(verified),
+				      taken ? "" : ", from its next launch on"))
+		       ? EXIT_DONE
+		       : EXIT_PART;
 }
 
 int show_methods(const Options &options)

@@ -24,6 +24,9 @@ void check_plan(const PlannedPlace &planned, const gpulens::VerifiedLimit &verif
 // error. Returns EXIT_DONE, or after a message another exit status. Throws Error: Source; Input if the limit is from a
 // plan (run.planned) of another GPU.
 int limit_program(const Options &options, const std::string &limit, RunOptions &run);
+// Limits a process that gpulens run limits already to other TPCs of its GPU, from its next launch on, and prints that. quiet: as
+// in RunOptions. Returns an exit status. Throws Error as limit_program(), and those of request_partition().
+int set_partition(const Options &options, u32 pid, const Limit &limit, bool quiet);
 // Prints the methods of partitioning that work on the GPU, as text or JSON. Returns an exit status. Throws Error (Source).
 int show_methods(const Options &options);
 

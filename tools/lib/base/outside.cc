@@ -2,7 +2,6 @@
 // Opens and parses untrusted files.
 #include "lib/base/outside.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <linux/openat2.h>
 #include <stdexcept>
@@ -44,9 +43,9 @@ bool OutsideFile::is_regular(struct stat &status) const
 	return S_ISREG(found.stx_mode);
 }
 
-bool OutsideFile::open_to_read()
+bool OutsideFile::open(int access)
 {
-	fd_ = open(fmt::format("/proc/self/fd/{}", path_fd_).c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	fd_ = ::open(fmt::format("/proc/self/fd/{}", path_fd_).c_str(), access | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	return fd_ >= 0;
 }
 

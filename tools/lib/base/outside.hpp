@@ -4,6 +4,7 @@
 #pragma once
 #include "gpulens/gpu.h"
 
+#include <fcntl.h>
 #include <nlohmann/json.hpp>
 #include <string_view>
 #include <sys/stat.h>
@@ -22,11 +23,14 @@ public:
 
 	// Returns false if it does not exist or is not a regular file. Queries no file server.
 	bool is_regular(struct stat &status) const;
-	// Opens it for reading. Returns false if that is not permitted.
-	bool open_to_read();
+	// Opens it for reading, or for writing as well. Returns false if that is not permitted; errno says why.
+	bool open_to_read() { return open(O_RDONLY); }
+	bool open_to_write() { return open(O_RDWR); }
 	int fd() const { return fd_; }
 
 private:
+	bool open(int access);
+
 	int path_fd_ = -1, fd_ = -1;
 };
 

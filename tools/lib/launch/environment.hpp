@@ -23,6 +23,8 @@ constexpr char LAUNCH_MASK[] = "GPULENS_LAUNCH_MASK";       // VerifiedMask
 constexpr char NO_COOPERATIVE[] = "GPULENS_NO_COOPERATIVE"; // "1": the user states that programs launch no such kernels
 constexpr char PARTITION[] = "GPULENS_PARTITION"; // what the program publishes: lib/launch/partition_entry.hpp
 
+constexpr char FIXED[] = "GPULENS_FIXED"; // "1": other processes cannot change the partition
+
 constexpr char CALLS_FOLDER[] = "GPULENS_CALLS_FOLDER"; // of records of calls: lib/launch/call_log.hpp
 
 constexpr char SCHEDULE_SLICE[] = "GPULENS_SCHEDULE_SLICE"; // us, in place of the time slice that CUDA's library sets

@@ -147,6 +147,9 @@ struct Masks {
 	std::atomic<const Table *> by_descriptor;
 	std::atomic<uint64_t *> masked{nullptr};
 	std::atomic<void (*)()> uncounted{nullptr};
+	std::atomic<const uint32_t *> asked{nullptr};
+	std::atomic<uint32_t> answered{0};
+	std::atomic<uint32_t (*)()> take{nullptr};
 	std::atomic<void (*)()> before_launch{nullptr};
 	Driver driver;
 	GpuUuid gpu{};
@@ -222,6 +225,16 @@ void count_launch(Masks &all)
 	}
 	if (masked)
 		std::atomic_ref<uint64_t>(*masked).fetch_add(1, std::memory_order_relaxed);
+}
+
+const LaunchMask *global_mask(Masks &all)
+{
+	const uint32_t *asked = all.asked.load(std::memory_order_acquire);
+
+	if (asked && __atomic_load_n(asked, __ATOMIC_ACQUIRE) != all.answered.load(std::memory_order_relaxed))
+		if (uint32_t(*take)() = all.take.load(std::memory_order_acquire))
+			all.answered.store(take(), std::memory_order_relaxed);
+	return all.global.load(std::memory_order_acquire);
 }
 
 // The device of a context, which may be another than the thread's current one. Negative: unknown to CUDA.
@@ -367,7 +380,7 @@ void before_upload(void *, int, int, const void *in)
 	} else {
 		mask = all.by_descriptor.load(std::memory_order_acquire)->find(descriptor);
 		if (!mask)
-			mask = all.global.load(std::memory_order_acquire);
+			mask = global_mask(all);
 		if (!mask && all.unmasked_refused.load(std::memory_order_acquire))
 			give_up("a launch has no mask of its own or of its stream, and the global mask disables all "
 				"TPCs");
@@ -479,6 +492,16 @@ Seen seen()
 void count_into(uint64_t *masked)
 {
 	masks().masked.store(masked, std::memory_order_release);
+}
+
+void watch_requests(const uint32_t *asked, uint32_t (*take)())
+{
+	Masks &all = masks();
+
+	all.asked.store(nullptr, std::memory_order_release);
+	all.answered.store(0, std::memory_order_release);
+	all.take.store(take, std::memory_order_release);
+	all.asked.store(asked, std::memory_order_release);
 }
 
 void on_uncounted(void (*begin)())

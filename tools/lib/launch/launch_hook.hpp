@@ -74,6 +74,9 @@ void before_launch(void (*call)());
 
 // Counter of masked launches from now on; nullptr: none. It must stay mapped.
 void count_into(uint64_t *masked);
+// Number that another process raises where it asks for another global mask; nullptr: none. It must stay mapped. The next
+// launch with the global mask calls take first, which returns the number that it answered.
+void watch_requests(const uint32_t *asked, uint32_t (*take)());
 // Function that a masked launch calls while there is no counter, to set one; from any thread, also concurrently.
 void on_uncounted(void (*begin)());
 

@@ -8,10 +8,12 @@
 
 namespace tool {
 
+constexpr char SCOPE_OF_RUN[] = "program"; // gpulens run limits it
+
 struct PartitionEntry {
 	std::string gpu;             // PCI address
 	std::string method;          // "mask", "green"
-	std::string scope;           // "program", "all launches", "stream"
+	std::string scope;           // SCOPE_OF_RUN, "all launches", "stream"
 	std::vector<u32> tpcs, gpcs; // ascending
 };
 

@@ -29,6 +29,7 @@ struct Published {
 	std::string text;
 	PartitionPage *page = nullptr; // of this process; never unmapped, because launches count there
 	int fd = -1;
+	bool (*take)(const char *mask) = nullptr; // null: takes no requests
 	struct stat file {}; // of fd: programs may close descriptors that they did not open, and reuse them
 };
 
@@ -80,6 +81,12 @@ bool write_text(int fd, const std::string &text)
 	       !tool::write_fully_at(fd, text, tool::PARTITION_TEXT_OFFSET);
 }
 
+// Of what another process may be writing: ends with 0.
+template <size_t N> std::string copy_text(const char (&text)[N])
+{
+	return {text, strnlen(text, N)};
+}
+
 // The caller holds the lock.
 void write_page(Published &a)
 {
@@ -87,6 +94,8 @@ void write_page(Published &a)
 		make_page(a);
 	if (!owns_file(a))
 		return;
+	a.page->takes_requests = a.take ? 1 : 0;
+	hook::watch_requests(a.take ? &a.page->asked : nullptr, answer_request);
 	std::atomic_ref<u32> version(a.page->version);
 	version.fetch_add(1);
 	a.page->length = write_text(a.fd, a.text) ? a.text.size() : 0;
@@ -115,6 +124,7 @@ void reset_in_child()
 	a.page = nullptr;
 	a.fd = -1;
 	hook::count_into(nullptr);
+	hook::watch_requests(nullptr, nullptr);
 	a.lock.unlock();
 }
 
@@ -135,13 +145,42 @@ bool publish_over_fork()
 	return !failed;
 }
 
+uint32_t answer_request()
+{
+	Published &a = published();
+	std::lock_guard<std::mutex> hold(a.lock);
+	PartitionPage *page = a.page; // write_page() may make another one
+	if (!page || !a.take)
+		return 0;
+	std::atomic_ref<u32> asked(page->asked);
+	u32 now = asked.load(std::memory_order_acquire);
+	std::string mask = copy_text(page->mask), text = copy_text(page->text);
+
+	if (now == page->answered || now % 2 || asked.load(std::memory_order_acquire) != now)
+		return page->answered;
+	if (a.take(mask.c_str())) {
+		a.text = text;
+		write_page(a);
+	} else {
+		page->refused = now;
+	}
+	std::atomic_ref<u32>(page->answered).store(now, std::memory_order_release);
+	return now;
+}
+
 void publish(const std::string &text)
+{
+	publish_on_request(text, nullptr);
+}
+
+void publish_on_request(const std::string &text, bool (*take)(const char *mask))
 {
 	bool over_fork = publish_over_fork();
 	Published &a = published();
 	std::lock_guard<std::mutex> hold(a.lock);
 
 	a.text = text;
+	a.take = take;
 	write_page(a);
 	if (over_fork)
 		hook::on_uncounted(publish_in_child);
