@@ -22,6 +22,7 @@ from support.exporter import MS, get, listening, recording
 from support.fakeproc import IDLE, ON, FakeProc, Tsg, snapshot
 from support.program import ENDS_WITH_PARENT, ROOT
 
+DEPLOY = ROOT / "docs/deploy"
 TIME = re.compile(r'^(gpulens_tsg_engine_seconds_total\{.*tsg="(\w+)"\}) .*$', re.M)
 BUSY = re.compile(r"^(gpulens_engine_busy_seconds_total\{.*\}) .*$", re.M)
 PROCESS = "gpulens_process_engine_seconds_total"
@@ -32,6 +33,15 @@ PROCESS_LINE = (PROCESS + '{{gpu="0",engine="GR0",pid="{pid}",process="{process}
 UNKNOWN_SHARE = 0.01  # of GR0, on each machine that is not real
 CLOCK = "replayed_seconds_total"  # seconds since a machine that is not real began, on the page of its times
 Json = typing.Dict[str, typing.Any]
+
+
+def dashboard_queries() -> typing.List[typing.Tuple[str, str]]:
+    """Title and expression of each query of the dashboard, with Grafana's variables replaced."""
+    board = json.loads((DEPLOY / "grafana-dashboard.json").read_text(encoding="utf-8"))
+    found = [(panel["title"], target["expr"]) for panel in board["panels"] for target in panel["targets"]]
+    for name, value in {"$__rate_interval": "5s", "$__range": "1m", "$instance": ".*", "$gpu": ".*"}.items():
+        found = [(title, expression.replace(name, value)) for title, expression in found]
+    return found
 
 
 class RealMachine:
