@@ -15,7 +15,7 @@ from support.fakeclock import CLOCK
 from support.fakerm import ask_rm
 from support.program import ROOT, TOOL, build_program
 
-GRAPHS = "gpulens: note: graphs keep the TPCs that they had when they were uploaded\n"
+GRAPHS = "gpulens: note: graphs keep the TPCs that they were uploaded with, until they are instantiated again\n"
 
 
 @pytest.fixture(scope="module", name="program")

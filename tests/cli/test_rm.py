@@ -160,13 +160,21 @@ def test_channels_and_processes() -> None:
     """49 ids and two compute processes; the runlist of the channels is unknown."""
     gpu = show_json("channels")
     assert gpu["allocated_channels"] == list(range(1, 50))
-    assert [(process["pid"], process["uses"]) for process in gpu["processes"]] == [
-        (473, ["compute", "copy"]), (524, ["compute", "copy"])]
+    assert [(process["pid"], process["uses"], process["memory_bytes"]) for process in gpu["processes"]] == [
+        (473, ["compute", "copy"], 748683264), (524, ["compute", "copy"], 748683264)]
     done = ask_rm("channels")
     assert (done.returncode, done.stderr) == (
         1, "gpulens: gpu0: runlists: NVIDIA's driver does not report them, the module of gpulens does: "
         "--source module\n")
     assert "49 channels are allocated: 1-49\n" in done.stdout
+    assert re.search("\n *473  unknown +714.0 MiB  compute, copy\n", done.stdout)
+
+
+def test_memory_of_many_processes(tmp_path: pathlib.Path) -> None:
+    """The driver takes 200 at a time, and has nothing of a process that has ended. Seen failing with all at once."""
+    many = [{**FACTS["gpus"][0], "pids": [473, *range(100000, 100400)]}]
+    processes = show_json("channels", RECORDING=recording_with(tmp_path, ("gpus", many)))["processes"]
+    assert [process["memory_bytes"] for process in processes] == [748683264] + 400 * [0]
 
 
 def test_first_and_last_ids_and_other_uses(tmp_path: pathlib.Path) -> None:
@@ -178,10 +186,10 @@ def test_first_and_last_ids_and_other_uses(tmp_path: pathlib.Path) -> None:
     gpu = show_json("channels", RECORDING=changed)
     assert gpu["allocated_channels"] == [0, 31, 32, 4095]
     name = pathlib.Path("/proc/self/comm").read_text(encoding="utf-8").strip()
-    assert {"pid": os.getpid(), "name": name, "uses": ["MPS", "debugger"]} in gpu["processes"]
+    assert {"pid": os.getpid(), "name": name, "uses": ["MPS", "debugger"], "memory_bytes": 0} in gpu["processes"]
     text = ask_rm("channels", RECORDING=changed).stdout
     assert "4 channels are allocated: 0, 31-32, 4095\n" in text
-    assert re.search(f"\n *{os.getpid()}  {re.escape(name)} +MPS, debugger\n", text)
+    assert re.search(f"\n *{os.getpid()}  {re.escape(name)} +0 bytes  MPS, debugger\n", text)
 
 
 def test_the_need_for_root_is_reported() -> None:

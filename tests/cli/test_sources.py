@@ -42,7 +42,7 @@ def test_top_shows_the_owners_of_resident_channels() -> None:
     lines = done.stdout.splitlines()
     assert lines[0] == "gpu0: GH100 (Hopper), 0000:01:00.0" and "(250.000 us requested)" in lines[1]
     assert lines[2] == "gpu0: unknown through NVIDIA's driver: what is on other engines, time slices, what waits"
-    assert lines[3] == "gpu0: processes that use it: 473, 524"
+    assert lines[3] == "gpu0: processes that use it: 473 (714.0 MiB), 524 (714.0 MiB)"
     assert re.fullmatch(r"    0 GR0          channel (11|31) +\[\|{19,20} ?\]      -", lines[5]), lines[5]
     assert lines[6] == "2 channels by utilisation"
     rows = {row.split()[0]: row.split() for row in lines[8:]}

@@ -152,9 +152,9 @@ def test_top_of_four_gpus_asks_the_driver_seldom_once_it_knows_all_owners(tmp_pa
 
 def test_the_exporter_of_four_gpus_asks_the_driver_less_than_top(tmp_path: pathlib.Path) -> None:
     """Four times a second for a sample of one of four GPUs, and samples of processes once a minute; 94 waits a second.
-    A scrape takes 16 ioctls: a client, the addresses of the GPUs, and a query of each. Seen failing with 23 to 33
-    queries and 960 waits a second, as with the period of top and threads that woke up every 10 ms; and with 308 ioctls
-    for a scrape, which opened each GPU and asked for all of it again."""
+    A scrape takes 36 ioctls: a client, the addresses of the GPUs, and six of each GPU, five of them for its processes.
+    Seen failing with 23 to 33 queries and 960 waits a second, as with the period of top and threads that woke up every
+    10 ms; and with 308 ioctls for a scrape, which opened each GPU and asked for all of it again."""
     log = tmp_path / "log"
     with listening("--source", "rm", env=with_four_gpus(tmp_path, log)) as (process, url):
         pages, began = [scrape_page(url)], CLOCK.now()  # the first one opens the GPUs
@@ -164,7 +164,7 @@ def test_the_exporter_of_four_gpus_asks_the_driver_less_than_top(tmp_path: pathl
         passed = CLOCK.now() - began
         ioctls = len(log.read_text(encoding="ascii").splitlines()) - before
     assert 20 <= controls < 120 and waits < 1500, (controls, waits)
-    assert ioctls <= 30
+    assert ioctls <= 40
     for page in pages:
         assert all(f'gpulens_up{{gpu="{gpu}"}} 1\n' in page for gpu in range(4))
         assert page.count("gpulens_engine_info{") == 4 * 22 and page.count('hazard="grce-shares-pce"} 2\n') == 4

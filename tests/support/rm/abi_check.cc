@@ -167,6 +167,10 @@ int main(int argc, char **argv)
 	PLACE(ClassList, classes, NV2080, GPU_GET_ENGINE_CLASSLIST, classList);
 	CONTROL(Pids, NV2080, GPU_GET_PIDS);
 	PLACE(Pids, pids, NV2080, GPU_GET_PIDS, pidTbl);
+	CONTROL(PidInfo, NV2080, GPU_GET_PID_INFO);
+	PLACE(PidInfo, list[1], NV2080, GPU_GET_PID_INFO, pidInfoList[1]);
+	PLACE(PidInfo, list[0].result, NV2080, GPU_GET_PID_INFO, pidInfoList[0].result);
+	PLACE(PidInfo, list[0].shared, NV2080, GPU_GET_PID_INFO, pidInfoList[0].data.vidMemUsage.memSharedOwned);
 	check_size("NV_MEMORY_ALLOCATION_PARAMS", 0,
 		   version < "550" ? rm::MemoryAlloc::OLD_SIZE : sizeof(rm::MemoryAlloc), 0,
 		   sizeof(NV_MEMORY_ALLOCATION_PARAMS));

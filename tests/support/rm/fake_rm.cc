@@ -545,6 +545,11 @@ uint32_t Rm::answer_engines(uint32_t cmd, const Params &p)
 		p.put(8, n);
 		return OK;
 	}
+	case 0x2080018e: // GPU_GET_PID_INFO: 72 bytes each, the pid first, memSharedOwned at 24; nothing of unknown pids
+		for (uint32_t i = 0; i < p.get(0) && p.get(0) <= 200; i++)
+			if (records(p.get(8 + 72 * i)))
+				p.put(8 + 72 * i + 24, facts_["sampler_run3"]["pid_info"]["memSharedOwned"]);
+		return p.get(0) && p.get(0) <= 200 ? OK : ARGUMENT;
 	case 0x20802096: { // PERF_GET_GPUMON_PERFMON_UTIL_SAMPLES_V2: time 0, pid of the graphics engine 144
 		static constexpr uint64_t NOTES = 200000000;
 		timespec now;

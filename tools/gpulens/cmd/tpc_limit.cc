@@ -113,7 +113,9 @@ int set_partition(const Options &options, u32 pid, const Limit &limit, bool quie
 				  verified.environment.at(gpulens::environment::PARTITION));
 	print_overlaps(options, verified, pid, before.process);
 	if (!quiet)
-		std::fputs("gpulens: note: graphs keep the TPCs that they had when they were uploaded\n", stderr);
+		std::fputs("gpulens: note: graphs keep the TPCs that they were uploaded with, until they are "
+			   "instantiated again\n",
+			   stderr);
 	if (options.json)
 		return print_text(json_text({{"version", 1},
 					     {"pid", pid},

@@ -264,7 +264,10 @@ json processes_json(const Gpu &gpu)
 	if (!gpu.processes)
 		return nullptr;
 	for (const Process &p : *gpu.processes)
-		list.push_back({{"pid", p.pid}, {"name", text_or_null(p.name)}, {"uses", p.uses}});
+		list.push_back({{"pid", p.pid},
+				{"name", text_or_null(p.name)},
+				{"uses", p.uses},
+				{"memory_bytes", p.memory_bytes ? json(*p.memory_bytes) : json(nullptr)}});
 	return list;
 }
 

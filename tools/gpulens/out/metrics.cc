@@ -215,6 +215,25 @@ std::string engine_label(const Engine &engine)
 	return label;
 }
 
+namespace {
+
+void add_memory(Metrics &metrics, const Process &process, const std::string &label)
+{
+	Owner owner = make_owner(process.pid, Evidence::Unknown);
+
+	if (process.memory_bytes)
+		metrics.gauge("gpulens_process_memory_bytes", "GPU memory that a process has allocated.")
+			.add({{"gpu", label},
+			      {"pid", std::to_string(process.pid)},
+			      {"process", process_label(owner.name)},
+			      {"user", process_label(owner.user)},
+			      {"container", owner.container},
+			      {"pod", owner.pod}},
+			     *process.memory_bytes);
+}
+
+} // namespace
+
 void add_gpu(Metrics &metrics, const Gpu &gpu, const std::string &label, const std::string &uuid)
 {
 	Labels info = {{"gpu", label},
@@ -236,6 +255,8 @@ void add_gpu(Metrics &metrics, const Gpu &gpu, const std::string &label, const s
 			     u64{1});
 	for (const Runlist &rl : gpu.runlists)
 		add_runlist(metrics, rl, label);
+	for (const Process &process : gpu.processes.value_or(std::vector<Process>()))
+		add_memory(metrics, process, label);
 	add_hazards(metrics, gpu, label);
 	if (gpu.took_ns)
 		metrics.gauge("gpulens_snapshot_seconds", "Duration of the snapshot that these values are from.")

@@ -127,7 +127,7 @@ std::string describe_processes(const Gpu &gpu, const Style &style)
 	size_t unknown = 0;
 
 	for (const Process &p : *gpu.processes)
-		names.push_back(p.name.empty() ? std::to_string(p.pid) : fmt::format("{} {}", p.pid, p.name));
+		names.push_back(p.text());
 	for (const Runlist &rl : gpu.runlists)
 		unknown += static_cast<size_t>(
 			std::count_if(rl.tsgs.begin(), rl.tsgs.end(), [](const Tsg &tsg) { return !tsg.owner; }));

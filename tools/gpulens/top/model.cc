@@ -298,8 +298,7 @@ void TopModel::describe_source(Picture &p) const
 	if (!gpu_->processes)
 		return;
 	for (const Process &process : *gpu_->processes)
-		users.push_back(process.name.empty() ? std::to_string(process.pid)
-						     : fmt::format("{} {}", process.pid, process.name));
+		users.push_back(process.text());
 	p.notes.push_back(fmt::format("{}: processes that use it: {}", gpu_->name(),
 				      users.empty() ? "none" : fmt::format("{}", fmt::join(users, ", "))));
 }

@@ -5,6 +5,7 @@
 #include "format.h"
 #include "hw/fifo.h"
 #include "hw/ptop.h"
+#include "lib/base/format.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -227,6 +228,12 @@ std::string Gpu::title() const
 	return fmt::format("{}{}{}{}", index == LENS_NONE ? "" : name() + ": ",
 			   chip.name.empty() ? "unknown chip" : fmt::format("{} ({})", chip.name, chip.architecture),
 			   chip.device.empty() ? "" : ", ", chip.device);
+}
+
+std::string Process::text() const
+{
+	return std::to_string(pid) + (name.empty() ? "" : ' ' + name) +
+	       (memory_bytes.value_or(0) ? fmt::format(" ({})", format_bytes(*memory_bytes)) : "");
 }
 
 const char *target_name(u32 target)

@@ -149,8 +149,11 @@ struct HardwareGpc {
 // A process that uses this GPU.
 struct Process {
 	u32 pid = 0;
-	std::string name;              // empty: unknown
-	std::vector<std::string> uses; // "compute", "copy", "debugger", "MPS"
+	std::string name;                  // empty: unknown
+	std::vector<std::string> uses;     // "compute", "copy", "debugger", "MPS"
+	std::optional<u64> memory_bytes{}; // of the GPU; what is shared counts for the process that allocated it
+
+	std::string text() const; // "473 python3 (714.0 MiB)"
 };
 
 // A logical copy engine and its physical copy engines.

@@ -421,6 +421,22 @@ struct Pids { // ctrl/ctrl2080/ctrl2080gpu.h
 	u32 id = 0, count = 0, pids[MAX] = {};
 };
 
+struct PidInfo { // ctrl/ctrl2080/ctrl2080gpu.h
+	static constexpr u32 CMD = 0x2080018e;
+	static constexpr const char *NAME = "NV2080_CTRL_CMD_GPU_GET_PID_INFO";
+	static constexpr u32 MAX = 200;
+	struct Entry {
+		u32 pid = 0;
+		u32 index = 0; // NV2080_CTRL_GPU_PID_INFO_INDEX_VIDEO_MEMORY_USAGE
+		u32 result = 0;
+		u64 own = 0, shared = 0, shared_of_others = 0; // bytes
+		u64 protected_own = 0, protected_shared = 0, protected_of_others = 0;
+		u32 compute_instance = 0, gpu_instance = 0; // of MIG
+	};
+	u32 count = 0;
+	Entry list[MAX] = {};
+};
+
 struct UtilSamples { // ctrl/ctrl2080/ctrl2080perf.h
 	static constexpr u32 CMD = 0x20802096;
 	static constexpr const char *NAME = "NV2080_CTRL_CMD_PERF_GET_GPUMON_PERFMON_UTIL_SAMPLES_V2";
@@ -443,7 +459,8 @@ struct UtilSamples { // ctrl/ctrl2080/ctrl2080perf.h
 static_assert(sizeof(UtilSamples) == 55888);
 static_assert(sizeof(GroupInfo) == 4 && sizeof(GroupTimeslice) == 8 && sizeof(ChannelList) == 24);
 static_assert(sizeof(ResidentChannel) == 24 && sizeof(GlobalSmOrder) == 9240 && sizeof(FsInfo) == 1928 &&
-	      sizeof(NameString) == 132 && sizeof(FbInfo) == 1028 && sizeof(ClassList) == 16 && sizeof(Pids) == 3812);
+	      sizeof(NameString) == 132 && sizeof(FbInfo) == 1028 && sizeof(ClassList) == 16 && sizeof(Pids) == 3812 &&
+	      sizeof(PidInfo) == 14408);
 static_assert(sizeof(AttachedIds) == 128 && sizeof(IdInfo) == 32 && sizeof(PciInfo) == 12 && sizeof(ArchInfo) == 16);
 static_assert(sizeof(Engines) == 340 && sizeof(EngineRunlists) == 1008 && sizeof(HwEngineIds) == 672 &&
 	      sizeof(FaultInfo) == 12);

@@ -65,6 +65,23 @@ std::string environment_variable(u32 pid, const std::string &name)
 	return at == text.npos ? "" : text.substr(at + name.size() + 2).c_str();
 }
 
+void query_memory(Client &client, const Subdevice &gpu, std::vector<Process> &processes, const OnRefusal &on_refusal)
+{
+	std::unique_ptr<PidInfo> info = std::make_unique<PidInfo>();
+
+	for (size_t from = 0; from < processes.size(); from += PidInfo::MAX) {
+		info->count = static_cast<u32>(std::min<size_t>(processes.size() - from, PidInfo::MAX));
+		for (u32 i = 0; i < info->count; i++)
+			info->list[i] = {.pid = processes[from + i].pid};
+		u32 status = client.query(gpu, *info);
+		if (status != NV_OK)
+			return on_refusal(PidInfo::NAME, status);
+		for (u32 i = 0; i < info->count; i++)
+			if (info->list[i].result == NV_OK)
+				processes[from + i].memory_bytes = info->list[i].own + info->list[i].shared;
+	}
+}
+
 } // namespace
 
 std::vector<UsedClass> list_used_classes(Client &client, const Subdevice &gpu, const OnRefusal &on_refusal)
@@ -105,6 +122,7 @@ std::vector<Process> list_processes(Client &client, const Subdevice &gpu, const 
 	list.reserve(uses.size());
 	for (auto &[pid, process_uses] : uses)
 		list.push_back({.pid = pid, .name = process_name(pid), .uses = std::move(process_uses)});
+	query_memory(client, gpu, list, on_refusal);
 	return list;
 }
 

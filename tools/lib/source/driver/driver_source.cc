@@ -65,9 +65,10 @@ public:
 		return std::exchange(gpu_, std::move(names));
 	}
 
-	// What read_names() has read. Throws Error if the GPU no longer answers.
-	const Gpu &reread_names()
+	// What read_names() has read, with processes. Throws Error if the GPU no longer answers.
+	Gpu reread_names()
 	{
+		Gpu names = gpu_;
 		rm::ArchInfo arch;
 		u32 status = client_.query(subdevice_, arch);
 
@@ -75,7 +76,8 @@ public:
 			throw Error(Error::Source,
 				    fmt::format("{}: {}", gpu_.chip.device,
 						rm::explain_refusal(rm::ArchInfo::NAME, status, client_.version())));
-		return gpu_;
+		read_processes();
+		return std::exchange(gpu_, std::move(names));
 	}
 
 	Gpu read()

@@ -21,7 +21,7 @@ public:
 	// Without GPCs and SMs. Keeps the GPU open; channels and processes are queried every five seconds, and what does not
 	// change once.
 	Gpu snapshot(unsigned number) const override;
-	// Also without channels and processes: a query to find out whether the GPU is still there.
+	// Also without channels: processes, and a query to find out whether the GPU is still there.
 	Gpu reread_gpu(unsigned number) const override;
 	bool finds_owners() const override { return true; }
 	bool reports_work() const override { return false; }
