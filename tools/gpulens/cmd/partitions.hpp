@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-// The command gpulens partitions: lists the TPCs of processes, and changes those that gpulens run limits one to. A process that masks its launches, or makes green contexts with
-// libgpulens-partition, publishes that in a memory file (lib/launch/partition_page.hpp), which ends with the process.
+// The command gpulens partitions: lists the TPCs of processes, and changes those that gpulens run limits one to. A process that
+// masks its launches, or makes green contexts with libgpulens-partition, publishes that in a memory file
+// (lib/launch/partition_page.hpp), which ends with the process.
 #pragma once
 #include "gpulens/out/output.hpp"
 #include "lib/launch/partition_entry.hpp"

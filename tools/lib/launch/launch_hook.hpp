@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 // Sets TPC masks in CUDA's launch descriptors (TMD, also QMD), in a callback of the driver before it uploads one (RTAS'23,
 // section IV-A; layouts: descriptor.hpp). Also part of what gpulens run preloads: nothing here throws.
-// A launch takes no lock. It ends the program where its mask cannot hold, and where its blocks would wait for ever: those of
-// a cooperative grid, or of a thread-block cluster that does not fit.
+// A launch takes no lock, unless another process asks for another mask (watch_requests()). It ends the program where its mask
+// cannot hold, and where its blocks would wait for ever: those of a cooperative grid, or of a thread-block cluster that does not
+// fit.
 #pragma once
 #include "lib/launch/descriptor.hpp"
 
