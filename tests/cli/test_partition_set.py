@@ -6,6 +6,7 @@ import fcntl
 import os
 import pathlib
 import re
+import signal
 import subprocess
 from collections.abc import Iterator
 
@@ -93,6 +94,22 @@ def test_a_launch_acknowledges(program: str, tmp_path: pathlib.Path) -> None:
             finally:
                 command.kill()
         assert '"taken": true' in (tmp_path / "out").read_text(encoding="ascii")
+
+
+def test_a_process_that_ends_is_reported(program: str, tmp_path: pathlib.Path) -> None:
+    """Seen failing: it was said to be limited from its next launch on."""
+    with run_steps(program, "--tpcs", "0") as steps:
+        words = [str(TOOL), "partitions", "-q", "set", str(steps.pid), "--tpcs", "1"]
+        with (tmp_path / "err").open("w") as err, subprocess.Popen(
+                words, stderr=err, env={**os.environ, **CLOCK.environment(**fake_environment())}) as command:
+            try:
+                CLOCK.run(0.5)
+                os.kill(steps.pid, signal.SIGKILL)
+                steps.process.wait(timeout=60)
+                assert CLOCK.wait(command, 0.1) == 3
+            finally:
+                command.kill()
+        assert (tmp_path / "err").read_text(encoding="ascii") == f"gpulens: process {steps.pid}: it has ended\n"
 
 
 @pytest.mark.parametrize("how", ("--fixed", "plan"))

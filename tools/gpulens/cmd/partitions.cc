@@ -9,6 +9,7 @@
 #include "lib/base/errors.hpp"
 #include "lib/base/format.hpp"
 #include "lib/base/outside.hpp"
+#include "lib/base/process_info.hpp"
 #include "lib/base/write_fully.hpp"
 #include "lib/launch/partition_page.hpp"
 #include "lib/source/driver/driver_source.hpp"
@@ -300,6 +301,8 @@ bool request_partition(const std::string &proc, u32 pid, const std::string &mask
 	for (int step = 0; step < 100; step++) {
 		if (page.is_taken(request))
 			return true;
+		if (!process_exists(pid))
+			throw Error(Error::Source, fmt::format("process {}: it has ended", pid));
 		std::this_thread::sleep_for(STEP);
 	}
 	return false;
