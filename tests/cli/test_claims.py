@@ -58,6 +58,10 @@ CLAIMS = {
     "gpulens run -- python3 train.py": Claim(f"run -- {shlex.join(PROGRAM)}", "TSG", 7, fake_rm()),
     "gpulens run --gpcs 2,3 -- ./infer": Claim("run --gpcs 2,3 -- true", "is limited to TPCs", 0, {
         **fake_rm(), "LD_LIBRARY_PATH": str(ROOT / "build/bin/fake-cuda")}),
+    "gpulens run --mps --tpcs 0-32 -- ./infer": Claim(
+        "run --mps --tpcs 0-32 -- true", "nvidia-cuda-mps-control: it is not installed", 4, {"PATH": "/nowhere"}),
+    "gpulens partitions set 1234 --tpcs 0-9": Claim(
+        "partitions set 1 --tpcs 0-9", "process 1: gpulens run limits no process of this number", 3),
     "gpulens run --pitfalls -- ./infer": Claim(
         "run --pitfalls -- true", "note: no process of the program called a function of CUDA's driver"),
     "gpulens plan --status plan.json": Claim(
