@@ -80,36 +80,37 @@ def test_the_next_launch_has_the_new_partition(program: str) -> None:
         assert steps.launch() == [6, 7, 120, 121]
 
 
+@contextlib.contextmanager
+def ask_by_clock(steps: Steps, output: pathlib.Path) -> "Iterator[subprocess.Popen[str]]":
+    """Asks for TPC 1 by the tests' clock, until the command waits for a launch; ends it at the end. output: what it
+    prints."""
+    words = [str(TOOL), "--json", "partitions", "-q", "set", str(steps.pid), "--tpcs", "1"]
+    with output.open("w") as out, subprocess.Popen(
+            words, stdout=out, stderr=out, text=True,
+            env={**os.environ, **CLOCK.environment(**fake_environment())}) as command:
+        try:
+            CLOCK.run(0.5)
+            assert command.poll() is None
+            yield command
+        finally:
+            command.kill()
+
+
 def test_a_launch_acknowledges(program: str, tmp_path: pathlib.Path) -> None:
     """The command ends as soon as a launch has taken the request; it waits for a second of its clock."""
-    with run_steps(program, "--tpcs", "0") as steps:
-        words = [str(TOOL), "--json", "partitions", "set", str(steps.pid), "--tpcs", "1"]
-        with (tmp_path / "out").open("w") as out, subprocess.Popen(
-                words, stdout=out, env={**os.environ, **CLOCK.environment(**fake_environment())}) as command:
-            try:
-                CLOCK.run(0.5)
-                assert command.poll() is None
-                assert steps.launch() == [2, 3]
-                assert CLOCK.wait(command, 0.1) == 0
-            finally:
-                command.kill()
-        assert '"taken": true' in (tmp_path / "out").read_text(encoding="ascii")
+    with run_steps(program, "--tpcs", "0") as steps, ask_by_clock(steps, tmp_path / "out") as command:
+        assert steps.launch() == [2, 3]
+        assert CLOCK.wait(command, 0.1) == 0
+    assert '"taken": true' in (tmp_path / "out").read_text(encoding="ascii")
 
 
 def test_a_process_that_ends_is_reported(program: str, tmp_path: pathlib.Path) -> None:
     """Seen failing: it was said to be limited from its next launch on."""
-    with run_steps(program, "--tpcs", "0") as steps:
-        words = [str(TOOL), "partitions", "-q", "set", str(steps.pid), "--tpcs", "1"]
-        with (tmp_path / "err").open("w") as err, subprocess.Popen(
-                words, stderr=err, env={**os.environ, **CLOCK.environment(**fake_environment())}) as command:
-            try:
-                CLOCK.run(0.5)
-                os.kill(steps.pid, signal.SIGKILL)
-                steps.process.wait(timeout=60)
-                assert CLOCK.wait(command, 0.1) == 3
-            finally:
-                command.kill()
-        assert (tmp_path / "err").read_text(encoding="ascii") == f"gpulens: process {steps.pid}: it has ended\n"
+    with run_steps(program, "--tpcs", "0") as steps, ask_by_clock(steps, tmp_path / "out") as command:
+        os.kill(steps.pid, signal.SIGKILL)
+        steps.process.wait(timeout=60)
+        assert CLOCK.wait(command, 0.1) == 3
+    assert (tmp_path / "out").read_text(encoding="ascii") == f"gpulens: process {steps.pid}: it has ended\n"
 
 
 @pytest.mark.parametrize("how", ("--fixed", "plan"))

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-// MPS and gpulens run. With --mps: a control daemon of MPS of this user's own, in a folder of its own, which the programs of gpulens run --mps
-// share. The first of them starts it, and it ends with the last one, however that ends. Nobody else's daemon is used.
+// MPS and gpulens run. With --mps: a control daemon of MPS of this user's own, in a folder of its own, which the programs of
+// gpulens run --mps share. The first of them starts it, and it ends with the last one, however that ends. Nobody else's daemon is
+// used.
 #pragma once
 
 namespace tool {

@@ -85,17 +85,12 @@ void OwnerTimes::add_to(Metrics &metrics, const std::string &gpu) const
 		const auto &[engine, who] = key;
 		auto process = processes_.find(who);
 		Owner owner = process == processes_.end() ? Owner{} : process->second.owner;
+		Labels labels = {{"gpu", gpu}, {"engine", engine}};
+		add_owner_labels(labels, owner);
+		labels.emplace_back("evidence", who.pid ? name_of(owner.evidence) : "unknown");
 		metrics.counter("gpulens_process_engine_seconds_total", "Time of a process on an engine, from samples; "
 									"pid is empty if it is unknown whose it was.")
-			.add({{"gpu", gpu},
-			      {"engine", engine},
-			      {"pid", who.pid ? std::to_string(who.pid) : ""},
-			      {"process", process_label(owner.name)},
-			      {"user", process_label(owner.user)},
-			      {"container", owner.container},
-			      {"pod", owner.pod},
-			      {"evidence", who.pid ? name_of(owner.evidence) : "unknown"}},
-			     static_cast<double>(ns) / 1e9);
+			.add(labels, static_cast<double>(ns) / 1e9);
 	}
 }
 

@@ -64,15 +64,6 @@ void print_overlaps(const Options &options, const gpulens::VerifiedLimit &verifi
 		std::fputs(overlaps_text({own, other}).c_str(), stderr);
 }
 
-// Number in PCI order. Throws Error (Source).
-unsigned gpu_at(const std::string &pci)
-{
-	for (const Gpu &gpu : DriverSource().gpus({}))
-		if (is_same_address(gpu.chip.device, pci))
-			return static_cast<unsigned>(gpu.index);
-	throw Error(Error::Source, fmt::format("NVIDIA's driver has no GPU at {}", pci));
-}
-
 } // namespace
 
 int limit_program(const Options &options, const std::string &limit, RunOptions &run)
@@ -100,8 +91,11 @@ int limit_program(const Options &options, const std::string &limit, RunOptions &
 int set_partition(const Options &options, u32 pid, const Limit &limit, bool quiet)
 {
 	PublishedPartition before = requestable_partition(options.sources.proc, pid);
-	gpulens::VerifiedLimit verified =
-		gpulens::verify_limit(named_gpu(options).value_or(gpu_at(before.gpu)), limit.tpcs);
+	std::optional<unsigned> gpu = named_gpu(options);
+
+	if (!gpu)
+		gpu = static_cast<unsigned>(DriverSource::gpu_at(before.gpu).index);
+	gpulens::VerifiedLimit verified = gpulens::verify_limit(gpu, limit.tpcs);
 
 	if (!is_same_address(verified.pci, before.gpu))
 		throw Error(Error::Input, fmt::format("process {}: its GPU is {}, not {}", pid,

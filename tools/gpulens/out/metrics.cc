@@ -215,21 +215,26 @@ std::string engine_label(const Engine &engine)
 	return label;
 }
 
+void add_owner_labels(Labels &labels, const Owner &owner)
+{
+	labels.insert(labels.end(), {{"pid", owner.pid ? std::to_string(owner.pid) : ""},
+				     {"process", process_label(owner.name)},
+				     {"user", process_label(owner.user)},
+				     {"container", owner.container},
+				     {"pod", owner.pod}});
+}
+
 namespace {
 
 void add_memory(Metrics &metrics, const Process &process, const std::string &label)
 {
-	Owner owner = make_owner(process.pid, Evidence::Unknown);
+	Labels labels = {{"gpu", label}};
 
-	if (process.memory_bytes)
-		metrics.gauge("gpulens_process_memory_bytes", "GPU memory that a process has allocated.")
-			.add({{"gpu", label},
-			      {"pid", std::to_string(process.pid)},
-			      {"process", process_label(owner.name)},
-			      {"user", process_label(owner.user)},
-			      {"container", owner.container},
-			      {"pod", owner.pod}},
-			     *process.memory_bytes);
+	if (!process.memory_bytes)
+		return;
+	add_owner_labels(labels, make_owner(process.pid, Evidence::Unknown));
+	metrics.gauge("gpulens_process_memory_bytes", "GPU memory that a process has allocated.")
+		.add(labels, *process.memory_bytes);
 }
 
 } // namespace

@@ -49,6 +49,9 @@ std::string engine_label(const Engine &engine);
 // Returns a text without blanks and commas, for the names of processes, which choose them themselves.
 std::string process_label(std::string text);
 
+// Adds pid, process, user, container and pod; pid 0: unknown, all are empty.
+void add_owner_labels(Labels &labels, const Owner &owner);
+
 // Adds the metrics of a GPU. label: the X of /proc/gpuX or the file's name. uuid: "GPU-..."; empty: unknown.
 void add_gpu(Metrics &metrics, const Gpu &gpu, const std::string &label, const std::string &uuid = "");
 // Adds the counters of /proc/gpuX/stats, the cost of reading this GPU. stats: the text of the file.

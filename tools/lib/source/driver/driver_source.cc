@@ -551,8 +551,11 @@ Gpu DriverSource::gpu_at(const std::string &pci)
 	rm::Client client;
 
 	for (const rm::Attached &gpu : client.gpus())
-		if (is_same_address(gpu.pci, pci))
-			return Reader(client, gpu).read();
+		if (is_same_address(gpu.pci, pci)) {
+			Gpu read = Reader(client, gpu).read();
+			read.index = static_cast<int>(gpu.index);
+			return read;
+		}
 	throw Error(Error::Source, fmt::format("NVIDIA's driver reports no GPU at {}", pci));
 }
 
