@@ -281,7 +281,9 @@ int lens_gpc_read_counts(struct lens_gpu *gpu, struct lens_tpc_places *places);
  * From Ada on, its registers are refused while no context is on the graphics engine (docs/proc.md),
  * and a refused read interrupts the driver.
  *
- * Return: 0; -ENODATA, no context is on a graphics engine, or it is being switched; -ENODEV.
+ * Looks again while contexts are switched, 200 times at most.
+ *
+ * Return: 0; -ENODATA, no context is on a graphics engine; -ENODEV.
  */
 int lens_cwd_check_context(struct lens_gpu *gpu);
 

@@ -115,6 +115,31 @@ TEST(Cwd, TheMapSaysWhereItsOrderIsFrom)
 						    "gpc 0: 0x007\ngpc 1: 0x008\ngpc 2: 0x030\n");
 }
 
+// At each microsecond of four time slices of 0.999 ms (122 << 3). Each access takes one. Seen failing with a single look:
+// while contexts are switched.
+TEST(Cwd, IsFoundWhileContextsAreSwitched)
+{
+	for (const char *name : {"gp106", "tu102", "ad102", "gh100"}) {
+		test::Emulated e(name);
+		ASSERT_EQ(e.attach(), 0);
+		e.emu->load_scenario(test::load_json("../tests/vm/scenarios/slices-two.json"));
+		e.emu->set_access_ns(1000);
+		e.emu->advance(1000000);
+		for (int i = 0; i < 4000; i++)
+			ASSERT_EQ(lens_cwd_check_context(e.gpu.get()), 0) << name << ' ' << i;
+	}
+}
+
+// Without a context it is looked for four times. Seen failing with ten.
+TEST(Cwd, OfAnIdleEngineIsNotWaitedFor)
+{
+	test::Emulated e("gp106");
+	ASSERT_EQ(e.attach(), 0);
+	e.emu->set_log(true);
+	EXPECT_EQ(lens_cwd_check_context(e.gpu.get()), -ENODATA);
+	EXPECT_EQ(e.emu->take_log().size(), 4u);
+}
+
 // Every emulated chip with a table.
 TEST(Cwd, OfEmulatedChipsNeedsAContext)
 {
