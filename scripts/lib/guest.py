@@ -205,7 +205,7 @@ class Guest:  # pylint: disable=too-many-instance-attributes
     def __init__(self, gpus: Iterable[Gpu], *, smp: int = 2, mem: int = 384,  # pylint: disable=too-many-arguments
                  modules: Optional[Mapping[str, pathlib.Path]] = None, append: str = "", iommu: bool = False,
                  programs: Sequence[pathlib.Path] = (), archive: bytes = b"", limit: float = 900,
-                 boot_limit: float = BOOT_LIMIT, shell: bool = False, without: Sequence[str] = (), driven: bool = False,
+                 boot_limit: float = BOOT_LIMIT, shell: bool = False, driven: bool = False,
                  say: Callable[[str], None] = lambda _: None) -> None:
         self._gpus = list(gpus)
         self._smp, self._mem, self._append, self._shell = smp, mem, append, shell
@@ -213,7 +213,6 @@ class Guest:  # pylint: disable=too-many-instance-attributes
         if "KASAN" in self._options:
             self._mem *= 2  # the shadow, and what was freed and is kept for a while
         self._iommu = iommu  # between devices and memory: another kind of machine
-        self._without = without  # features of the processors
         self._driven = driven  # by a driver in the guest: channels execute their work, and interrupts arrive
         self._limit, self._boot_limit = limit * SLOW, boot_limit * SLOW
         self._say = say
@@ -271,7 +270,7 @@ class Guest:  # pylint: disable=too-many-instance-attributes
             self._stop(keep)
 
     def _qemu_command(self, agent_fd: int) -> list[str]:
-        command = [machine.QEMU, *machine.qemu_arguments(self._iommu, self._without),
+        command = [machine.QEMU, *machine.qemu_arguments(self._iommu),
                    "-chardev", f"socket,id=agent,fd={agent_fd}",
                    "-device", "virtserialport,chardev=agent,name=gpulens.agent", "-m", f"{self._mem}M",
                    "-object", f"memory-backend-memfd,id=m,size={self._mem}M,share=on", "-smp", str(self._smp),

@@ -23,16 +23,18 @@ ACCEL = os.environ.get("ACCEL", "tcg")  # KVM only on request: it may exist and 
 MICROVM = "microvm,pcie=on,acpi=on,pit=on,pic=on,rtc=on,isa-serial=on"
 BAR_SPACE = 512 << 20  # bytes of microvm's addresses below 4 GB; the proxy makes every BAR a 32-bit one
 SMALL_BAR = 64 << 10
+# Features that the processors lack: with one of them memset() and memcpy() go byte by byte (Linux up to 6.3: erms, from
+# 6.4 on fsrs and fsrm), which QEMU emulates one by one, and a store to GPU memory is a message to the emulator.
+WITHOUT = frozenset(("erms", "fsrm", "fsrs"))
 PROBE_LIMIT = 60  # seconds for a QEMU that is only to make one device
 
 
-def qemu_arguments(iommu: bool, without: Sequence[str] = ()) -> list[str]:
-    """The arguments of QEMU for the machine itself; its memory is the object m. without: features that the processors
-    lack, where this QEMU has them."""
+def qemu_arguments(iommu: bool) -> list[str]:
+    """The arguments of QEMU for the machine itself; its memory is the object m."""
     # thread=single: with a thread for each processor, two that reach the same device at once lock QEMU up
     # (7.2, hw/remote: one holds the device's mutex and waits for the big lock, the other the other way round).
     # The processors still interleave, at every interrupt, pause and idle loop, and no slower.
-    absent = known_features() & set(without)
+    absent = known_features() & WITHOUT
     cpu = "".join(["max" if ACCEL == "tcg" else "host", *(f",-{feature}" for feature in sorted(absent))])
     words = ["-machine", f"{'q35' if iommu else MICROVM},memory-backend=m",
              "-accel", "tcg,thread=single" if ACCEL == "tcg" else ACCEL, "-cpu", cpu,
@@ -66,8 +68,9 @@ def kernel_words(iommu: bool) -> str:
     the PIT, which fails on a busy host ("tsc: Unable to calibrate against PIT"), and then waits forever for a tick.
     acpi=noirq, on q35 only: routing interrupts by the tables' byte code takes 150 ms per device, and INTx is not used.
     On microvm only these tables describe the I/O APIC.
-    cryptomgr.notests, lpj (ticks of the counter in a jiffy, else measured): a quarter less of a processor per boot."""
-    words = "tsc=reliable cryptomgr.notests"
+    cryptomgr.notests, lpj (ticks of the counter in a jiffy, else measured): a quarter less of a processor per boot.
+    mitigations=off: else each indirect call is a retpoline, which QEMU looks up anew each time."""
+    words = "tsc=reliable cryptomgr.notests mitigations=off"
     if ACCEL == "tcg":
         words += f" tsc_early_khz={tsc_khz()} lpj={tsc_khz() * 1000 // paths.kernel_hz()}"
     return words + (" acpi=noirq intel_iommu=on" if iommu else "")

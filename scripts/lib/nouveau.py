@@ -24,9 +24,6 @@ COPIES = "/bin/copies"  # scripts/guest/copies.c
 FAMILIES = ("kepler", "maxwell1", "pascal", "volta", "turing", "ampere2")
 # Whose firmware for the graphics engine is a part of nouveau. With that engine, programs may have channels.
 BUILT_IN_FIRMWARE = ("kepler", "maxwell1")
-# Features of the processors that such a guest goes without: with one of them memset() or memcpy() goes byte by byte
-# (Linux up to 6.3: erms, from 6.4 on fsrs and fsrm), and each store to GPU memory is a message to the emulator.
-WITHOUT = ("erms", "fsrm", "fsrs")
 
 
 def find_obstacle() -> Optional[str]:

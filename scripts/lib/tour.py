@@ -253,7 +253,7 @@ def show_programs() -> None:
         return
     print_text("Another virtual machine boots, with nouveau, the kernel's own driver, on an emulated GK104. Two "
                "programs copy a pattern to the GPU and back, through channels of their own.")
-    with Guest([Gpu("gk104")], mem=nouveau.MEMORY, archive=archive, driven=True, without=nouveau.WITHOUT,
+    with Guest([Gpu("gk104")], mem=nouveau.MEMORY, archive=archive, driven=True,
                limit=GUEST_LIMIT, modules={"gpulens": paths.module("gpulens")}) as guest:
         tour = Programs(guest)
         tour.show("load-nouveau && insmod /modules/gpulens.ko")

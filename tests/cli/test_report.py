@@ -133,10 +133,10 @@ def test_memory_does_not_grow_while_recording(tmp_path: pathlib.Path) -> None:
     samples.write_bytes(b"100" + samples.read_bytes())
     with subprocess.Popen([TOOL, "--proc", tmp_path, "-g", "0", "record", "-o", tmp_path / "a.csv", "-o",
                            tmp_path / "a.rec"], stdout=subprocess.DEVNULL) as tool:
-        while int(pathlib.Path(f"/proc/{tool.pid}/io").read_text().split()[1]) < samples.stat().st_size:  # rchar
+        while int(pathlib.Path(f"/proc/{tool.pid}/io").read_bytes().split()[1]) < samples.stat().st_size:  # rchar
             assert tool.poll() is None
             time.sleep(0.01)
-        status = pathlib.Path(f"/proc/{tool.pid}/status").read_text()
+        status = pathlib.Path(f"/proc/{tool.pid}/status").read_text(encoding="utf-8")
         tool.send_signal(signal.SIGINT)
     assert tool.returncode == 0 and int(re.findall(r"VmHWM:\s+(\d+) kB", status)[0]) < 64 << 10
     assert (tmp_path / "a.rec").stat().st_size > 12 * 16 * 100000

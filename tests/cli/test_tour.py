@@ -56,5 +56,5 @@ def test_a_processor_goes_without_features_that_qemu_has(monkeypatch: pytest.Mon
     the look at what QEMU knows."""
     monkeypatch.setattr(machine, "known_features", lambda: frozenset({"erms", "fsrm", "avx"}))
     monkeypatch.setattr(machine, "ACCEL", "tcg")
-    words = machine.qemu_arguments(False, nouveau.WITHOUT)
+    words = machine.qemu_arguments(False)
     assert words[words.index("-cpu") + 1] == "max,-erms,-fsrm"

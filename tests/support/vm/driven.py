@@ -156,5 +156,5 @@ def make_guest(cards: Sequence[Card], required: bool, limit: float, append: str 
         if required:
             pytest.fail(str(missing))
         pytest.skip(str(missing))
-    return Guest(gpus, mem=nouveau.MEMORY, archive=archive, driven=True, without=nouveau.WITHOUT, append=append,
+    return Guest(gpus, mem=nouveau.MEMORY, archive=archive, driven=True, append=append,
                  limit=limit, modules={"gpulens": paths.module("gpulens")})
