@@ -46,7 +46,7 @@ emulator: configure ## build/bin/gpulens-emulator
 	cmake --build $(CMAKE_BUILD) --target gpulens-emulator
 
 tool: configure ## build/bin/gpulens, the command-line tool, and build/cmake/docs, its manual pages and completions
-	cmake --build $(CMAKE_BUILD) --target gpulens gpulens-run gpulens-confine tool-docs
+	cmake --build $(CMAKE_BUILD) --target gpulens gpulens-run gpulens-confine gpulens-schedule-load tool-docs
 
 probe: configure ## build/bin/gpulens-probe-kernels, for gpulens probe-kernels, where nvcc is
 	cmake --build $(CMAKE_BUILD) --target probe

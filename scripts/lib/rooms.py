@@ -61,7 +61,9 @@ USES = {
     "tools/partition": CORE + LIB,
     # Libraries that are preloaded into programs of users; they use as little as possible.
     "tools/preload": CORE + ("tools/lib/launch", "tools/lib/rm"),
-    "tools/probe": ("tools/partition",),
+    # Code for GPUs, and the functions of libcuda.so.1 that start it.
+    "tools/device": LIB + ("tools/partition",),
+    "tools/probe": ("tools/device", "tools/lib/launch", "tools/lib/schedule", "tools/partition"),
     "tools/gpulens/out": CORE + LIB + ("src", "procfs"),
     "tools/gpulens/plan": CORE + LIB + ("tools/gpulens/out",),
     "tools/gpulens/blocks": CORE + LIB + ("tools/gpulens/out",),
@@ -71,8 +73,8 @@ USES = {
     "tools/gpulens/measure": CORE + LIB + ("tools/partition", "tools/gpulens/out", "tools/gpulens/blocks",
                                            "tools/gpulens/plan", "tools/gpulens/cmd"),
     # The experiments of RTAS'23, RTAS'24 and Otterness' thesis.
-    "tools/gpulens/experiment": CORE + LIB + ("tools/partition", "tools/gpulens/out", "tools/gpulens/blocks",
-                                              "tools/gpulens/cmd", "tools/gpulens/measure"),
+    "tools/gpulens/experiment": CORE + LIB + ("tools/device", "tools/partition", "tools/gpulens/out",
+                                              "tools/gpulens/blocks", "tools/gpulens/cmd", "tools/gpulens/measure"),
     "tools/gpulens/cli": CORE + LIB + COMMANDS,
     "tools/gpulens": CORE + LIB + COMMANDS + ("tools/gpulens/cli",),
 }

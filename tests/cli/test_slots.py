@@ -184,7 +184,7 @@ def test_holds_that_were_not_seen_working_take_nothing_back(tmp_path: pathlib.Pa
     holder = SlotProgram(tmp_path).started_without_agent()
     assert holder.text() == (
         "gpulens: slot gpu cannot be taken back from this program: it is unknown whether driver 580.159.04 on NVIDIA "
-        "H200 carries it out; run gpulens schedule --probe, which measures it in 20 seconds, or accept that it may "
+        "H200 carries it out; run gpulens schedule --probe, which measures it in ten seconds, or accept that it may "
         "have no effect with --experimental\n")
     probed = ("--probed", str(write_results(tmp_path, hold="works")))
     urgent = SlotProgram(tmp_path, "--priority", "0", *probed)

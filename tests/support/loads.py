@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The two CUDA programs of tools/probe/schedule-load.cu, with the agent of libgpulens-run.so inside or under gpulens,
+"""The two programs of tools/probe/schedule_load.cc, with the agent of libgpulens-run.so inside or under gpulens,
 for the experiments of tests/gpu/. An effect is judged by the programs' progress, not by the driver's status."""
 
 import contextlib
@@ -32,7 +32,7 @@ PAGE = {"pid": (8, "I"), "request": (12, "I"), "verb": (16, "I"), "argument": (2
         "saves": (84, "I"),
         "restores": (88, "I"), "wfi_saves": (92, "I"), "cta_saves": (96, "I"), "cilp_saves": (100, "I"),
         "slice_us": (260, "I"), "ioctls": (264, "Q")}
-LENGTH_NS, GO = 7, 8  # words of struct Progress, tools/probe/schedule-load.cu
+LENGTH_NS, GO = 7, 8  # words of struct LoadProgress, tools/lib/schedule/load.hpp
 
 
 def use_programs(load: str, library: str) -> None:

@@ -20,7 +20,7 @@ namespace {
 constexpr int64_t US = 1000, MS = 1000 * US;
 constexpr double BYTES_PER_NS = 10;   // of copies
 constexpr size_t MOST_COPIED = 65536; // of larger copies nobody reads the data
-constexpr const char *KERNELS[] = {"stamp", "spin", "log_slices", "multiply"};
+constexpr const char *KERNELS[] = {"stamp", "spin", "log_slices", "multiply", "work"};
 
 int64_t read_clock()
 {
@@ -188,6 +188,14 @@ bool run_kernel(void *function, Queue &queue, unsigned blocks, const std::vector
 		queue.room = *static_cast<uint32_t *>(parameters[4]);
 		queue.begin = read_clock();
 		kernel_turns();
+	} else if (function == find_kernel("work")) { // a round takes a microsecond
+		uint64_t *counter = to_words(parameters[1]), rounds = *static_cast<uint32_t *>(parameters[0]);
+		int64_t begin = std::max(read_clock(), queue.until);
+		queue.until = begin + static_cast<int64_t>(rounds) * US;
+		counter[0] += rounds;
+		counter[1] = static_cast<uint64_t>(begin);
+		counter[2] = static_cast<uint64_t>(queue.until);
+		*reinterpret_cast<uint32_t *>(to_words(parameters[2])) += static_cast<uint32_t>(rounds * sms.size());
 	} else if (function == find_kernel("multiply")) // from the last event on, however late this process is
 		queue.until = (queue.until ? queue.until : read_clock()) + 16 * MS / static_cast<int64_t>(sms.size());
 	else

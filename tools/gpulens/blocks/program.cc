@@ -428,7 +428,7 @@ void move_releases(Log &log, const Scenario &scenario)
 } // namespace
 
 // Searches ../lib/gpulens and the folder of this program, so that it also works in a build folder or another prefix.
-std::string installed_program(const std::string &name, const std::string &instead)
+std::string installed_program(const std::string &name, const std::string &remedy)
 {
 	std::error_code err;
 	std::filesystem::path here = std::filesystem::read_symlink("/proc/self/exe", err).parent_path();
@@ -437,15 +437,14 @@ std::string installed_program(const std::string &name, const std::string &instea
 	for (const std::filesystem::path &path : {installed, here / name})
 		if (std::filesystem::exists(path, err))
 			return path;
-	throw Error(Error::Source,
-		    fmt::format("{}: not found; make probe in the sources of gpulens builds it (needs nvcc), {}",
-				installed.string(), instead));
+	throw Error(Error::Source, fmt::format("{}: not found; {}", installed.string(), remedy));
 }
 
 std::string probe_path(const ProgramOptions &options)
 {
-	return options.path.empty() ? installed_program(PROBE_PROGRAM, "name another program with --program, "
-								       "or use --simulate")
+	return options.path.empty() ? installed_program(PROBE_PROGRAM, std::string(NVCC_BUILDS) +
+									       "name another program with --program, "
+									       "or use --simulate")
 				    : options.path;
 }
 

@@ -18,9 +18,10 @@ struct ProgramOptions {
 };
 
 constexpr char PROBE_PROGRAM[] = "gpulens-probe-kernels";
-// Returns the path of a program that is installed with gpulens, or built with it. instead: what else the user can do. Throws
-// Error (Source) if there is none.
-std::string installed_program(const std::string &name, const std::string &instead);
+constexpr char NVCC_BUILDS[] = "make probe in the sources of gpulens builds it (needs nvcc), ";
+// Returns the path of a program that is installed with gpulens, or built with it. remedy: what the user can do without it.
+// Throws Error (Source) if there is none.
+std::string installed_program(const std::string &name, const std::string &remedy);
 // Returns the path of the program: the one given, or the installed one. Throws Error (Source) if there is none.
 std::string probe_path(const ProgramOptions &options);
 

@@ -11,6 +11,7 @@
 #include "gpulens/cmd/run_schedule.hpp"
 #include "gpulens/cmd/run_slot.hpp"
 #include "gpulens/cmd/tpc_limit.hpp"
+#include "gpulens/measure/schedule_probe.hpp"
 #include "lib/base/errors.hpp"
 #include "lib/launch/environment.hpp"
 
@@ -101,6 +102,7 @@ void add_run(CLI::App &parser, CommandLine &line, const StartProgram &start)
 		->check(not_an_option());
 	parser.add_option("PROGRAM", run->program, "program and its arguments, after --")->type_name("")->required();
 	auto schedule = std::make_shared<RunSchedule>();
+	schedule->measure = [](unsigned gpu) { measure::measure_schedule({gpu}, {}); };
 	parser.add_option(
 		      "--schedule", schedule->what,
 		      "how the program shares the GPU in time: urgent, best-effort, share=1 to share=100, "

@@ -149,9 +149,9 @@ void schedule_program(const Options &options, const RunSchedule &schedule, RunOp
 	if (!schedule.experimental) {
 		try {
 			if (parsed.slice_us)
-				require_verb(options.sources.gpus, schedule.probed, VERB_FIRST_SLICE);
+				require_verb(options.sources.gpus, schedule.probed, VERB_FIRST_SLICE, schedule.measure);
 			if (parsed.period_us)
-				require_verb(options.sources.gpus, schedule.probed, VERB_HOLD);
+				require_verb(options.sources.gpus, schedule.probed, VERB_HOLD, schedule.measure);
 		} catch (const Error &e) {
 			throw Error(e.code, fmt::format("--schedule {}: {}", schedule.what, e.what()));
 		}

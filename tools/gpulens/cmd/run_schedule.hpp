@@ -3,6 +3,7 @@
 // the program's own TSGs (preload/agent.hpp).
 #pragma once
 #include "gpulens/cmd/run.hpp"
+#include "gpulens/cmd/schedule_support.hpp"
 
 #include <string>
 
@@ -14,6 +15,7 @@ struct RunSchedule {
 	std::string what;
 	std::string probed;        // a file of probe results; empty: the user's, or root's
 	bool experimental = false; // also where it is unknown whether it has an effect
+	MeasureSupport measure;    // for what was not measured yet
 };
 
 // Returns why the text is no schedule; empty: it is one.

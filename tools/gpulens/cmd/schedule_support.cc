@@ -8,10 +8,16 @@
 #include "lib/base/json_input.hpp"
 #include "lib/source/driver/driver_source.hpp"
 
+#include <cerrno>
+#include <cstdio>
 #include <cstdlib>
+#include <cstring>
+#include <fcntl.h>
 #include <filesystem>
 #include <fmt/format.h>
+#include <optional>
 #include <set>
+#include <sys/file.h>
 #include <unistd.h>
 
 namespace tool {
@@ -22,7 +28,7 @@ using json = nlohmann::ordered_json;
 
 constexpr char ROOT_FILE[] = "/var/lib/gpulens/schedule-probe.json";
 constexpr char ADVICE[] =
-	"run gpulens schedule --probe, which measures it in 20 seconds, or accept that it may have no effect "
+	"run gpulens schedule --probe, which measures it in ten seconds, or accept that it may have no effect "
 	"with --experimental";
 
 // Returns the entries of a file; an empty list if there is none. Throws Error.
@@ -49,6 +55,59 @@ json read_entries(const std::string &path)
 bool same_machine(const json &entry, const std::string &driver, const std::string &product)
 {
 	return entry["driver"] == driver && entry["gpu"] == product;
+}
+
+std::string name_machine(const Gpu &gpu)
+{
+	return fmt::format("driver {} on {}", gpu.chip.driver,
+			   gpu.chip.product.empty() ? "this GPU" : gpu.chip.product);
+}
+
+struct Found {
+	json entry;
+	std::string path;
+};
+
+std::optional<Found> find_support(const std::string &file, const Gpu &gpu)
+{
+	std::vector<std::string> files = {file};
+
+	if (file.empty())
+		files = {support_path(), ROOT_FILE};
+	for (const std::string &path : files)
+		for (const json &entry : read_entries(path))
+			if (same_machine(entry, gpu.chip.driver, gpu.chip.product))
+				return Found{entry, path};
+	return {};
+}
+
+// Of several commands one measures, and the others wait for it: they would measure each other's programs.
+void measure_once(const Gpu &gpu, const MeasureSupport &measure)
+{
+	std::string path = support_path();
+	std::error_code err;
+
+	std::filesystem::create_directories(std::filesystem::path(path).parent_path(), err);
+	int lock = open((path + ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (lock < 0)
+		throw Error(Error::Source, fmt::format("{}.lock: {}", path, std::strerror(errno)));
+	flock(lock, LOCK_EX);
+	try {
+		if (!find_support("", gpu)) {
+			std::fprintf(stderr,
+				     "gpulens: measuring once what %s carries out, with programs of its own, for "
+				     "about ten seconds\n",
+				     name_machine(gpu).c_str());
+			measure(gpu.index);
+		}
+	} catch (const Error &e) {
+		close(lock);
+		throw Error(Error::Unsupported,
+			    fmt::format("it could not be measured whether {} carries it out: {}; accept that it "
+					"may have no effect with --experimental",
+					name_machine(gpu), e.what()));
+	}
+	close(lock);
 }
 
 } // namespace
@@ -81,38 +140,30 @@ void store_support(const std::string &path, const json &entry)
 	write_file(path, json_text({{"version", 1}, {"entries", entries}}));
 }
 
-void require_support(const std::string &file, const std::string &driver, const std::string &product,
-		     const std::string &verb)
-{
-	std::vector<std::string> files = {file};
-
-	if (file.empty())
-		files = {support_path(), ROOT_FILE};
-	for (const std::string &path : files)
-		for (const json &entry : read_entries(path)) {
-			if (!same_machine(entry, driver, product))
-				continue;
-			std::string result = entry["verbs"].value(verb, json::object()).value("result", "unknown");
-			if (result == "works")
-				return;
-			throw Error(Error::Unsupported, fmt::format("driver {} on {}: {} was measured as '{}' ({})",
-								    driver, product, verb, result, path));
-		}
-	throw Error(Error::Unsupported, fmt::format("it is unknown whether driver {} on {} carries it out; {}", driver,
-						    product.empty() ? "this GPU" : product, ADVICE));
-}
-
-void require_verb(const std::vector<unsigned> &gpus, const std::string &file, const std::string &verb)
+void require_verb(const std::vector<unsigned> &gpus, const std::string &file, const std::string &verb,
+		  const MeasureSupport &measure)
 {
 	DriverSource source;
 	std::set<std::pair<std::string, std::string>> kinds;
 
-	for (const Gpu &gpu : source.gpus(gpus))
-		kinds.emplace(gpu.chip.driver, gpu.chip.product);
+	for (const Gpu &gpu : source.gpus(gpus)) {
+		if (!kinds.emplace(gpu.chip.driver, gpu.chip.product).second)
+			continue;
+		std::optional<Found> found = find_support(file, gpu);
+		if (!found && measure && file.empty()) {
+			measure_once(gpu, measure);
+			found = find_support(file, gpu);
+		}
+		if (!found)
+			throw Error(Error::Unsupported, fmt::format("it is unknown whether {} carries it out; {}",
+								    name_machine(gpu), ADVICE));
+		std::string result = found->entry["verbs"].value(verb, json::object()).value("result", "unknown");
+		if (result != "works")
+			throw Error(Error::Unsupported, fmt::format("{}: {} was measured as '{}' ({})",
+								    name_machine(gpu), verb, result, found->path));
+	}
 	if (kinds.empty())
 		throw Error(Error::Source, "NVIDIA's driver lists no GPU");
-	for (const auto &[driver, product] : kinds)
-		require_support(file, driver, product, verb);
 }
 
 } // namespace tool

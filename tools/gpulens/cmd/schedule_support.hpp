@@ -2,6 +2,7 @@
 // What gpulens schedule --probe has seen working, by version of NVIDIA's driver and product of the GPU, in a file of JSON that it
 // writes and gpulens run --schedule reads: docs/schedule-probe-schema.json.
 #pragma once
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -20,12 +21,13 @@ std::string support_path();
 // Adds or replaces an entry of probe results: an object with "driver" and "gpu". Throws Error.
 void store_support(const std::string &path, const nlohmann::ordered_json &entry);
 
-// Throws Error (Refused or Source) with a sentence that says what to do, unless the verb was seen working with this driver on
-// this product. file: a file of results; empty: the user's, or root's.
-void require_support(const std::string &file, const std::string &driver, const std::string &product,
-		     const std::string &verb);
+// Measures a GPU and stores the result in support_path(). Throws Error.
+using MeasureSupport = std::function<void(unsigned gpu)>;
 
-// The same for the GPUs that NVIDIA's driver lists. gpus: their numbers; empty: all.
-void require_verb(const std::vector<unsigned> &gpus, const std::string &file, const std::string &verb);
+// Throws Error (Unsupported, Source) with a sentence that says what to do, unless the verb was seen working on the GPUs that
+// NVIDIA's driver lists. gpus: their numbers; empty: all. file: a file of results; empty: the user's, or root's. measure: for a
+// kind of GPU that is in neither of these two; empty: that is an error.
+void require_verb(const std::vector<unsigned> &gpus, const std::string &file, const std::string &verb,
+		  const MeasureSupport &measure = {});
 
 } // namespace tool

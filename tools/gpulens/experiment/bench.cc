@@ -2,10 +2,10 @@
 // Products run in a child process, whose context ends with it. Instance B has a thread of its own.
 #include "gpulens/experiment/bench.hpp"
 
+#include "device/kernels.hpp"
 #include "gpulens/cmd/child.hpp"
 #include "gpulens/cmd/cuda_probe.hpp"
 #include "gpulens/experiment/device.hpp"
-#include "gpulens/experiment/kernels.hpp"
 #include "gpulens/experiment/net.hpp"
 #include "gpulens/measure/limited_program.hpp"
 #include "gpulens/measure/sweep.hpp"
@@ -24,6 +24,7 @@ namespace tool::experiment {
 
 using gpulens::check;
 using gpulens::cuda;
+using gpulens::driver;
 using gpulens::Layout;
 using gpulens::TpcMask;
 
@@ -69,7 +70,8 @@ public:
 	void launch(void *stream)
 	{
 		void *parameters[] = {&a_, &b_, &c_, &width_};
-		device_.launch("multiply", width_ / TILE, width_ / TILE, TILE, TILE, stream, parameters);
+		device_.launch("multiply", width_ / gpulens::TILE, width_ / gpulens::TILE, gpulens::TILE, gpulens::TILE,
+			       stream, parameters);
 	}
 	// Returns its time in ms, by the GPU's clock.
 	double time(void *stream)

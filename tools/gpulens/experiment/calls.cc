@@ -15,6 +15,7 @@ namespace tool::experiment {
 
 using gpulens::check;
 using gpulens::cuda;
+using gpulens::driver;
 using json = nlohmann::ordered_json;
 
 namespace {

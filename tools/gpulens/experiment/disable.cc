@@ -23,6 +23,7 @@ namespace tool::experiment {
 
 using gpulens::check;
 using gpulens::cuda;
+using gpulens::driver;
 
 namespace {
 

@@ -228,16 +228,16 @@ struct ProbedGpu {
 	std::string driver, product, uuid;
 };
 
-ProbedGpu find_gpu(const Options &options)
+ProbedGpu find_gpu(const std::vector<unsigned> &numbers)
 {
 	DriverSource source;
-	std::vector<Gpu> gpus = source.gpus(options.sources.gpus);
+	std::vector<Gpu> gpus = source.gpus(numbers);
 
-	if (gpus.empty() || (options.sources.gpus.empty() && gpus.size() > 1))
+	if (gpus.empty() || (numbers.empty() && gpus.size() > 1))
 		throw Error(Error::Input,
 			    gpus.empty() ? "NVIDIA's driver lists no GPU" : "several GPUs; name one with -g");
 	return {gpus[0].chip.driver, gpus[0].chip.product,
-		options.sources.gpus.empty() ? "" : read_gpu_uuid("/proc", gpus[0].chip.device)};
+		numbers.empty() ? "" : read_gpu_uuid("/proc", gpus[0].chip.device)};
 }
 
 std::string probe_text(const json &entry)
@@ -259,14 +259,15 @@ std::string probe_text(const json &entry)
 
 } // namespace
 
-int probe_schedule(const Options &options, const ScheduleProbeOptions &probe)
+json measure_schedule(const std::vector<unsigned> &gpus, const ScheduleProbeOptions &probe)
 {
 	std::string program =
 		probe.program.empty()
-			? blocks::installed_program(LOAD_PROGRAM, "or name another program with --program")
+			? blocks::installed_program(LOAD_PROGRAM,
+						    "name another program with gpulens schedule --probe --program")
 			: probe.program;
 	std::string file = probe.file.empty() ? support_path() : probe.file;
-	ProbedGpu gpu = find_gpu(options);
+	ProbedGpu gpu = find_gpu(gpus);
 	json verbs;
 	bool right;
 
@@ -293,7 +294,14 @@ int probe_schedule(const Options &options, const ScheduleProbeOptions &probe)
 	json entry = {{"driver", gpu.driver}, {"gpu", gpu.product}, {"results_right", right}, {"verbs", verbs}};
 	store_support(file, entry);
 	std::fprintf(stderr, "gpulens: results are in %s\n", file.c_str());
-	if (!print_text(options.json ? json_text(entry) : probe_text(entry)) || !right)
+	return entry;
+}
+
+int probe_schedule(const Options &options, const ScheduleProbeOptions &probe)
+{
+	json entry = measure_schedule(options.sources.gpus, probe);
+
+	if (!print_text(options.json ? json_text(entry) : probe_text(entry)) || !entry["results_right"])
 		return EXIT_PART;
 	return EXIT_DONE;
 }

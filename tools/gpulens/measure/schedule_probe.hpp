@@ -4,8 +4,9 @@
 #pragma once
 #include "gpulens/out/output.hpp"
 
-#include <optional>
+#include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 namespace tool::measure {
 
@@ -14,7 +15,11 @@ struct ScheduleProbeOptions {
 	std::string file;    // for the results; empty: support_path()
 };
 
-// Returns the exit status: EXIT_DONE, or EXIT_PART if a result of the programs was wrong. Throws Error.
+// Measures one GPU and stores the result, which it returns: docs/schedule-probe-schema.json. gpus: its number; empty: there is
+// one. Throws Error.
+nlohmann::ordered_json measure_schedule(const std::vector<unsigned> &gpus, const ScheduleProbeOptions &probe);
+
+// Prints it. Returns the exit status: EXIT_DONE, or EXIT_PART if a result of the programs was wrong. Throws Error.
 int probe_schedule(const Options &options, const ScheduleProbeOptions &probe);
 
 } // namespace tool::measure
