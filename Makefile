@@ -46,13 +46,13 @@ emulator: configure ## build/bin/gpulens-emulator
 	cmake --build $(CMAKE_BUILD) --target gpulens-emulator
 
 tool: configure ## build/bin/gpulens, the command-line tool, and build/cmake/docs, its manual pages and completions
-	cmake --build $(CMAKE_BUILD) --target gpulens gpulens-run gpulens-confine gpulens-schedule-load tool-docs
+	cmake --build $(CMAKE_BUILD) --target gpulens gpulens-run gpulens-confine probe tool-docs
 
-probe: configure ## build/bin/gpulens-probe-kernels, for gpulens probe-kernels, where nvcc is
+probe: configure ## build/bin/gpulens-probe-kernels and the other programs that gpulens starts on a GPU
 	cmake --build $(CMAKE_BUILD) --target probe
 
 tool-parts: configure ## what tests of the tool want: build/bin/record-image, fake_rm.so, libgpulens-partition.so
-	cmake --build $(CMAKE_BUILD) --target record-image fake_rm fake-load gpulens-partition fake-cuda
+	cmake --build $(CMAKE_BUILD) --target record-image fake_rm fake-load fake-probe-kernels gpulens-partition fake-cuda
 
 unit: | build ## the host's unit tests and fuzz targets, in build/cmake-asan, with sanitizers; clang takes half of GCC's time for them
 	@test -f $(CMAKE_BUILD)-asan/build.ninja || cmake -S . -B $(CMAKE_BUILD)-asan -G Ninja -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++ -DGPULENS_SANITIZE=ON -DCMAKE_BUILD_TYPE=None '-DCMAKE_CXX_FLAGS=-O0 -g1' '-DCMAKE_C_FLAGS=-O0 -g1' >build/cmake.log 2>&1 || { cat build/cmake.log; exit 1; }
@@ -87,7 +87,7 @@ test-drivers: ## the kernel's own nouveau on emulated GPUs, gpulens beside it (d
 test-gpu: ## what gpulens says through NVIDIA's driver against CUDA, on a machine with a GPU and nvcc
 	scripts/test-gpu
 
-test-gpu-schedule: ## what NVIDIA's driver lets a program do to its own TSGs, on a machine with a GPU and nvcc
+test-gpu-schedule: ## what NVIDIA's driver lets a program do to its own TSGs, on a machine with a GPU
 	scripts/test-gpu-schedule
 
 soak: module emulator guest-parts ## nights: hostile hardware with 100,000 reads a chip family, then all coming and going; hours

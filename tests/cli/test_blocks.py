@@ -103,7 +103,7 @@ def test_random_scenarios_equal_the_simulation(tmp_path: pathlib.Path) -> None:
 
 def test_program_gets_the_scenario_as_lines(tmp_path: pathlib.Path) -> None:
     """Streams with their priorities, kernels of all kinds in launch order, and all numbers. The expected lines follow
-    the head of tools/probe/probe-kernels.cu. Seen failing without priorities."""
+    the head of tools/probe/probe_kernels.cc. Seen failing without priorities."""
     told = tmp_path / "told"
     program = tmp_path / "program"
     program.write_text(f'#!/bin/sh\n[ "$1 $2" = "run 3" ] && cat >{told} && echo "$CUDA_DEVICE_MAX_CONNECTIONS" '
@@ -479,7 +479,7 @@ def test_no_program_and_no_file_are_status_3(tmp_path: pathlib.Path) -> None:
     done_alone = gpulens("probe-kernels", "fig3.9", tool=tmp_path / "bin/gpulens")
     assert done_alone.returncode == 3 and done_alone.stderr == (
         f"gpulens: {tmp_path}/lib/gpulens/gpulens-probe-kernels: not found; make probe in the sources of gpulens "
-        "builds it (needs nvcc), name another program with --program, or use --simulate\n")
+        "builds it, name another program with --program, or use --simulate\n")
     assert gpulens("probe-kernels", "none.json", "--simulate").returncode == 3
     assert gpulens("blocks", "none.json").returncode == 3
     assert gpulens("probe-kernels", "fig3.9", "--program", "/nowhere/x").returncode == 3

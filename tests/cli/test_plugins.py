@@ -123,7 +123,6 @@ FAULTS = {
 }
 
 
-@needs_nvcc
 @pytest.mark.parametrize("processes", (False, True))
 @pytest.mark.parametrize("fault", FAULTS)
 def test_impossible_values_are_refused(tmp_path: pathlib.Path, fault: str, processes: bool) -> None:
@@ -143,7 +142,6 @@ REGISTER_FAULTS = {
 }
 
 
-@needs_nvcc
 @pytest.mark.parametrize("fault", REGISTER_FAULTS)
 def test_faults_of_registering_are_refused(tmp_path: pathlib.Path, fault: str) -> None:
     """What RegisterFunctions() must do."""
@@ -151,7 +149,6 @@ def test_faults_of_registering_are_refused(tmp_path: pathlib.Path, fault: str) -
     assert f"gpulens-probe-kernels: {odd_plugin()}: {REGISTER_FAULTS[fault]}" in error, error
 
 
-@needs_nvcc
 def test_files_that_are_no_plugins(tmp_path: pathlib.Path) -> None:
     """A file that is missing, that is no ELF file, that lacks a symbol, and one without RegisterFunctions."""
     (tmp_path / "text.so").write_text("text")
@@ -167,7 +164,6 @@ def test_files_that_are_no_plugins(tmp_path: pathlib.Path) -> None:
         assert re.search(f"^gpulens-probe-kernels: {file}: {why}", error, re.MULTILINE), error
 
 
-@needs_nvcc
 def test_parameters_follow_the_framework(tmp_path: pathlib.Path) -> None:
     """What initialize() gets: dimensions, data_size, additional_info on one line with whole numbers, priority and mask;
     and the order of the calls. What the plugin prints is no part of the protocol."""
@@ -182,7 +178,6 @@ def test_parameters_follow_the_framework(tmp_path: pathlib.Path) -> None:
     assert '[1000000,2.5,"a\u00e9\\nb"]' in calls_of(tmp_path)[0]
 
 
-@needs_nvcc
 def test_masks_are_the_plugins_to_set(tmp_path: pathlib.Path) -> None:
     """initialize() gets libsmctrl's mask. This plugin ignores it, which the checker shows: block 2 is on SM 2 of TPC
     1."""
@@ -193,7 +188,6 @@ def test_masks_are_the_plugins_to_set(tmp_path: pathlib.Path) -> None:
     assert check.returncode == 1 and "Rule M: odd:2 starts on SM 2 " in check.stdout, check.stdout
 
 
-@needs_nvcc
 def test_processors_and_mps(tmp_path: pathlib.Path) -> None:
     """cpu_core and pin_cpus keep a plugin's thread on one processor; mps_thread_percentage is set before CUDA
     begins."""
@@ -227,7 +221,6 @@ def test_iterations_and_barriers(tmp_path: pathlib.Path) -> None:
     assert 1 < len(kernels_of(limited)) < 5
 
 
-@needs_nvcc
 def test_what_a_plugin_may_leave_out(tmp_path: pathlib.Path) -> None:
     """No launch times, or no third one: then those of the calls count. No name, odd names, no kernel, and functions
     that are NULL."""
@@ -245,7 +238,6 @@ def test_what_a_plugin_may_leave_out(tmp_path: pathlib.Path) -> None:
     assert calls_of(tmp_path)[1:] == ["copy_out"]
 
 
-@needs_nvcc
 def test_plugins_with_names_of_builtins(tmp_path: pathlib.Path) -> None:
     """Without "plugin", a file with the name of a built-in benchmark stands for that."""
     shutil.copy(odd_plugin(), tmp_path / "timer_spin.so")
@@ -254,7 +246,6 @@ def test_plugins_with_names_of_builtins(tmp_path: pathlib.Path) -> None:
     assert list(kernels_of(run_probe(tmp_path, make_plugin(file, additional_info=1000)))) == ["K1"]
 
 
-@needs_nvcc
 def test_kernels_of_the_scenario(tmp_path: pathlib.Path) -> None:
     """With "kernels" a plugin can be simulated, and what it launches is compared with them."""
     kernel = {"kernel_label": "A", "duration": 5000000, "block_count": 3, "thread_count": 64}

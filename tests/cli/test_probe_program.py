@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""gpulens-probe-kernels itself, linked with tests/support/cuda/fake_runtime.cc instead of CUDA's runtime: threads,
+"""gpulens-probe-kernels itself, linked with tests/support/cuda/fake_runtime.cc instead of tools/device: threads,
 barriers, the NULL stream, copies and memory walks, on a GPU that has room for everything."""
 
 import json
@@ -9,11 +9,10 @@ import subprocess
 import typing
 
 import pytest
-from support.probe_program import NVCC, fake_program
+from support.probe_program import fake_program
 from support.program import gpulens
 
 Json = typing.Any
-pytestmark = pytest.mark.skipif(not NVCC, reason="no nvcc")
 
 
 @pytest.fixture(name="program", scope="module")

@@ -335,7 +335,7 @@ def test_barriers_and_limits_of_iterations(tmp_path: pathlib.Path) -> None:
 
 def test_the_program_gets_masks_as_lines(tmp_path: pathlib.Path) -> None:
     """A kernel's mask goes before the stream's, and that before the scenario's, which may disable all TPCs. The lines
-    follow the head of tools/probe/probe-kernels.cu. Printing the scenario and reading it again gives the same lines."""
+    follow the head of tools/probe/probe_kernels.cc. Printing the scenario and reading it again gives the same lines."""
     told, program = tmp_path / "told", tmp_path / "program"
     program.write_text(f'#!/bin/sh\n[ "$1" = run ] && cat >{told}\nexec {FAKE} info x\n')
     program.chmod(0o755)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""When each block of kernels runs on a real GPU: gpulens probe-kernels with the program that scripts/test-gpu has
-built. The tests assert that logs are complete and follow rules A to D. The comparison with Otterness' figures and
-RTAS'24, Fig. 5, which show other GPUs, is printed. Pictures are written to build/gpu/."""
+"""When each block of kernels runs on a real GPU: gpulens probe-kernels. The tests assert that logs are complete and
+follow rules A to D. The comparison with Otterness' figures and RTAS'24, Fig. 5, which show other GPUs, is printed.
+Pictures are written to build/gpu/."""
 
 import json
 import os
@@ -14,7 +14,7 @@ import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TOOL = shlex.split(os.environ.get("GPULENS_TOOL", str(ROOT / "build/bin/gpulens")))
-PROGRAM = str(ROOT / "build/gpu/gpulens-probe-kernels")
+PROGRAM = os.environ.get("GPULENS_LIBS", str(ROOT / "build/bin")) + "/gpulens-probe-kernels"
 OUTPUT = ROOT / "build/gpu"
 FIGURES = ("fig3.9", "fig3.11", "fig3.12", "fig3.13", "fig3.14", "fig3.15", "fig3.16")
 NEAR = 0.01  # s; kernels take 0.2 to 1 s

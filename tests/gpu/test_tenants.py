@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The effect of partitions on times on a real GPU (tools/probe/tenants.cu): Table III and Fig. 13 of RTAS'23 with a
+"""The effect of partitions on times on a real GPU (tools/probe/tenants.cc): Table III and Fig. 13 of RTAS'23 with a
 kernel of this project, and the cost of a launch. If this GPU or driver is refused, the reason is printed and the test
 is skipped."""
 
@@ -12,13 +12,14 @@ from typing import Any
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+PROGRAM = os.environ.get("GPULENS_LIBS", str(ROOT / "build/bin")) + "/gpulens-tenants"
 WAYS = {"masks": "0", "green contexts": "1"}
 
 
 def run_tenants(*words: str) -> list[Any]:
-    """The JSON lines that tenants.cu prints."""
-    done = subprocess.run([str(ROOT / "build/gpu/tenants"), *words], capture_output=True, text=True, check=False,
-                          timeout=300, env={**os.environ, "GPULENS_SOURCE": "driver"})
+    """The JSON lines that gpulens-tenants prints."""
+    done = subprocess.run([PROGRAM, *words], capture_output=True, text=True, check=False, timeout=300,
+                          env={**os.environ, "GPULENS_SOURCE": "driver"})
     if done.returncode == 3:
         pytest.skip(done.stderr.strip())
     assert done.returncode == 0, done.stderr

@@ -13,7 +13,7 @@ import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TOOL = shlex.split(os.environ.get("GPULENS_TOOL", str(ROOT / "build/bin/gpulens")))
-PROBE = str(ROOT / "build/gpu/gpulens-probe-kernels")
+PROBE = os.environ.get("GPULENS_LIBS", str(ROOT / "build/bin")) + "/gpulens-probe-kernels"
 OUTPUT = ROOT / "build/gpu"
 
 
@@ -27,7 +27,7 @@ def run_gpulens(*words: str, statuses: tuple[int, ...] = (0,)) -> str:
     return done.stdout
 
 
-# 20 products of 4096 x 4096, as the head of tools/probe/probe-kernels.cu describes its input.
+# 20 products of 4096 x 4096, as the head of tools/probe/probe_kernels.cc describes its input.
 WORK = r"gpulens-probe 1\nstream 0\nkernel matrix 0 4096 20 1056 1024 0 0\nend\n"
 
 

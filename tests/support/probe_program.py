@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""gpulens-probe-kernels, linked with tests/support/cuda/fake_runtime.cc instead of CUDA's runtime, and plugins for it.
-Needs nvcc; kernels are compiled for one architecture and never run."""
+"""gpulens-probe-kernels, linked with tests/support/cuda/fake_runtime.cc instead of tools/device, and plugins for it.
+The example in CUDA C++ needs nvcc; its kernels are compiled for one architecture and never run."""
 
 import functools
 import pathlib
@@ -14,25 +14,21 @@ NVCC = shutil.which("nvcc") or shutil.which("nvcc", path="/usr/local/cuda/bin")
 FOLDER = tempfile.TemporaryDirectory(prefix="gpulens-probe-")  # pylint: disable=consider-using-with
 
 
-def run_nvcc(*words: str) -> str:
-    """Compiles to the file that is the first word; returns it."""
-    subprocess.run([str(NVCC), "-O0", "-std=c++17", "-arch=sm_90", "-cudart", "none", "-o", *words], check=True,
-                   timeout=600)
-    return words[0]
-
-
-@functools.lru_cache(maxsize=None)
 def fake_program() -> str:
-    """The program, built once. Plugins use the runtime that is in it."""
-    return run_nvcc(f"{FOLDER.name}/program", "-Xlinker", "-export-dynamic", str(ROOT / "tools/probe/probe-kernels.cu"),
-                    str(ROOT / "tests/support/cuda/fake_runtime.cc"))
+    """The program. Plugins use the runtime that is in it."""
+    program = ROOT / "build/bin/fake-probe-kernels"
+    assert program.exists(), f"{program} is not there; run make tool-parts"
+    return str(program)
 
 
 @functools.lru_cache(maxsize=None)
 def example_plugin() -> str:
     """docs/plugin-example.cu, built once."""
-    return run_nvcc(f"{FOLDER.name}/plugin-example.so", "-shared", "-Xcompiler", "-fPIC,-Wall,-Wextra,-Werror",
-                    f"-I{ROOT}/tools/probe", str(ROOT / "docs/plugin-example.cu"))
+    plugin = f"{FOLDER.name}/plugin-example.so"
+    subprocess.run([str(NVCC), "-O0", "-std=c++17", "-arch=sm_90", "-cudart", "none", "-o", plugin, "-shared",
+                    "-Xcompiler", "-fPIC,-Wall,-Wextra,-Werror", f"-I{ROOT}/tools/probe",
+                    str(ROOT / "docs/plugin-example.cu")], check=True, timeout=600)
+    return plugin
 
 
 @functools.lru_cache(maxsize=None)

@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
-// CUDA's runtime for tests of gpulens-probe-kernels without a GPU: the program is linked with this file instead of libcudart.
+// What gpulens-probe-kernels asks of a GPU (tools/device/runtime.hpp), for tests without one: the program is linked with this file.
+// It is CUDA's runtime of plugins, too, which nvcc links to none.
 // The GPU has 4 SMs and room for everything; a stream's work begins when all before it in the stream has ended, and with the
 // NULL stream by its documentation ("Stream synchronization behavior"). Kernels that spin or copy take their time, others none.
 // A plugin's kernels with "spin" in their names take three parameters: ns, times of blocks, their SMs. Copies take 10 bytes per ns. Its clock is CLOCK_MONOTONIC, also as %globaltimer.
 //
 //	FAKE_RUNTIME_LOG=FILE  a line for each stream that is made (its flags), and the number of threads that launched
+#include "device/kernels.hpp"
+#include "device/runtime.hpp"
+
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <cuda_runtime_api.h>
 #include <map>
 #include <mutex>
 #include <set>
@@ -19,6 +22,14 @@
 #include <time.h>
 #include <unistd.h>
 #include <vector>
+
+// Of CUDA's headers, for plugins.
+struct dim3 {
+	unsigned x, y, z;
+};
+using uint3 = dim3;
+using cudaKernel_t = void *;
+constexpr cudaError_t cudaErrorMemoryAllocation = 2;
 
 namespace {
 
@@ -29,15 +40,8 @@ constexpr unsigned SMS = 4;
 constexpr s64 BYTES_PER_NS = 10;
 constexpr size_t MOST_COPIED = 65536; // in a stream: of larger copies nobody reads the data
 
-// As in tools/probe/block_kernels.cuh.
-struct BlockRecord {
-	u64 start, end;
-	unsigned sm;
-};
-struct Mailbox {
-	volatile unsigned asked, answered;
-	volatile u64 time;
-};
+using gpulens::BlockRecord;
+using gpulens::Mailbox;
 
 struct Stream {
 	bool blocking = false, null = false;
@@ -230,7 +234,7 @@ void __cudaRegisterFunction(void **, const char *host, char *device, const char 
 {
 	kernel_names()[host] = device;
 }
-unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared, CUstream_st *stream)
+unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared, cudaStream_t stream)
 {
 	configured = {grid, block, shared, stream};
 	return 0;
@@ -264,18 +268,6 @@ cudaError_t cudaSetDevice(int)
 {
 	return cudaSuccess;
 }
-cudaError_t cudaGetDeviceProperties(cudaDeviceProp *p, int)
-{
-	memset(p, 0, sizeof(*p));
-	strcpy(p->name, "Fake GPU");
-	p->multiProcessorCount = SMS;
-	p->maxThreadsPerMultiProcessor = 2048;
-	p->maxBlocksPerMultiProcessor = 32;
-	p->sharedMemPerBlockOptin = 49152;
-	p->asyncEngineCount = 2;
-	p->major = 9;
-	return cudaSuccess;
-}
 const char *cudaGetErrorString(cudaError_t)
 {
 	return "an error of the fake runtime";
@@ -284,16 +276,6 @@ cudaError_t cudaGetLastError()
 {
 	return cudaSuccess;
 }
-cudaError_t cudaFuncSetAttribute(const void *, cudaFuncAttribute, int)
-{
-	return cudaSuccess;
-}
-cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, const void *, int threads, size_t)
-{
-	*blocks = 2048 / threads;
-	return cudaSuccess;
-}
-
 cudaError_t cudaMalloc(void **to, size_t bytes)
 {
 	return allocate_zeroed(to, bytes);
@@ -387,10 +369,14 @@ cudaError_t cudaDeviceSynchronize()
 	return cudaSuccess;
 }
 
-cudaError_t cudaEventCreate(cudaEvent_t *to)
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t *to, unsigned)
 {
 	*to = reinterpret_cast<cudaEvent_t>(new Event());
 	return cudaSuccess;
+}
+cudaError_t cudaEventCreate(cudaEvent_t *to)
+{
+	return cudaEventCreateWithFlags(to, 0);
 }
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
 {
@@ -407,3 +393,30 @@ cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t from, cudaEvent_t to)
 	return cudaSuccess;
 }
 }
+
+namespace gpulens {
+
+cudaError_t read_limits(int, Limits *limits)
+{
+	*limits = {"Fake GPU", SMS, 2048, 32, 49152, 2, 90};
+	return cudaSuccess;
+}
+
+cudaError_t launch_kernel(const char *kernel, const Grid &grid, void **parameters)
+{
+	return run_kernel(kernel, {{grid.blocks[0], 1, 1}, {grid.threads[0], 1, 1}, grid.shared, grid.stream},
+			  parameters);
+}
+
+cudaError_t allow_shared(const char *, int)
+{
+	return cudaSuccess;
+}
+
+cudaError_t count_blocks_per_sm(const char *, int threads, size_t, int *blocks)
+{
+	*blocks = 2048 / threads;
+	return cudaSuccess;
+}
+
+} // namespace gpulens

@@ -224,7 +224,7 @@ std::string format_plugin(const Scenario &scenario, u32 number)
 	return text + (scenario.warm_up ? "warm_up\n" : "");
 }
 
-// Returns the lines of tools/probe/probe-kernels.cu's standard input.
+// Returns the lines of tools/probe/probe_kernels.cc's standard input.
 std::string format_scenario(const Scenario &scenario)
 {
 	std::string text = std::string(PROTOCOL_LINE) + '\n' + format_mask("all", scenario.tpcs);
@@ -428,7 +428,7 @@ void move_releases(Log &log, const Scenario &scenario)
 } // namespace
 
 // Searches ../lib/gpulens and the folder of this program, so that it also works in a build folder or another prefix.
-std::string installed_program(const std::string &name, const std::string &remedy)
+std::string installed_program(const std::string &name, const std::string &instead)
 {
 	std::error_code err;
 	std::filesystem::path here = std::filesystem::read_symlink("/proc/self/exe", err).parent_path();
@@ -437,14 +437,14 @@ std::string installed_program(const std::string &name, const std::string &remedy
 	for (const std::filesystem::path &path : {installed, here / name})
 		if (std::filesystem::exists(path, err))
 			return path;
-	throw Error(Error::Source, fmt::format("{}: not found; {}", installed.string(), remedy));
+	throw Error(Error::Source, fmt::format("{}: not found; make probe in the sources of gpulens builds it, {}",
+					       installed.string(), instead));
 }
 
 std::string probe_path(const ProgramOptions &options)
 {
-	return options.path.empty() ? installed_program(PROBE_PROGRAM, std::string(NVCC_BUILDS) +
-									       "name another program with --program, "
-									       "or use --simulate")
+	return options.path.empty() ? installed_program(PROBE_PROGRAM, "name another program with --program, "
+								       "or use --simulate")
 				    : options.path;
 }
 

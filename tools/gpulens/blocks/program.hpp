@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Runs the program with the CUDA kernels, tools/probe/probe-kernels.cu, which is separate so that gpulens does not need
-// CUDA. That file describes the text protocol between both.
+// Runs the program that launches kernels, tools/probe/probe_kernels.cc, which may fork and crash. That file describes the text protocol between both.
 #pragma once
 #include "gpulens/blocks/log.hpp"
 
@@ -18,10 +17,9 @@ struct ProgramOptions {
 };
 
 constexpr char PROBE_PROGRAM[] = "gpulens-probe-kernels";
-constexpr char NVCC_BUILDS[] = "make probe in the sources of gpulens builds it (needs nvcc), ";
-// Returns the path of a program that is installed with gpulens, or built with it. remedy: what the user can do without it.
-// Throws Error (Source) if there is none.
-std::string installed_program(const std::string &name, const std::string &remedy);
+// Returns the path of a program that is installed with gpulens, or built with it. instead: what else the user can do. Throws
+// Error (Source) if there is none.
+std::string installed_program(const std::string &name, const std::string &instead);
 // Returns the path of the program: the one given, or the installed one. Throws Error (Source) if there is none.
 std::string probe_path(const ProgramOptions &options);
 

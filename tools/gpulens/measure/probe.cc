@@ -29,9 +29,7 @@ constexpr u64 SAMPLE_SPIN_NS = 200'000, SAMPLE_PERIOD_NS = 50'000'000;
 
 std::string probe_path_of(const std::string &path)
 {
-	return path.empty() ? blocks::installed_program(blocks::PROBE_PROGRAM,
-							std::string(blocks::NVCC_BUILDS) +
-								"or name another program with --probe")
+	return path.empty() ? blocks::installed_program(blocks::PROBE_PROGRAM, "or name another program with --probe")
 			    : path;
 }
 

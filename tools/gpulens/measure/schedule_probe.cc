@@ -264,7 +264,7 @@ json measure_schedule(const std::vector<unsigned> &gpus, const ScheduleProbeOpti
 	std::string program =
 		probe.program.empty()
 			? blocks::installed_program(LOAD_PROGRAM,
-						    "name another program with gpulens schedule --probe --program")
+						    "or name another program with gpulens schedule --probe --program")
 			: probe.program;
 	std::string file = probe.file.empty() ? support_path() : probe.file;
 	ProbedGpu gpu = find_gpu(gpus);

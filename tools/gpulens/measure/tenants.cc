@@ -78,11 +78,9 @@ json parse_lines(const std::string &text)
 
 int tenants_command(const Options &options, const TenantsOptions &tenants_options)
 {
-	std::string path =
-		tenants_options.program.empty()
-			? blocks::installed_program(PROGRAM_NAME, std::string(blocks::NVCC_BUILDS) +
-									  "or name another program with --program")
-			: tenants_options.program;
+	std::string path = tenants_options.program.empty()
+				   ? blocks::installed_program(PROGRAM_NAME, "or name another program with --program")
+				   : tenants_options.program;
 	std::optional<gpulens::VerifiedLimit> whole;
 	if (std::optional<unsigned> gpu = named_gpu(options))
 		whole = gpulens::whole_gpu(*gpu);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// gpulens tenants: runs the program with the kernels of RTAS'23's experiments, tools/probe/tenants.cu, and prints what it measured.
+// gpulens tenants: runs the program with the kernels of RTAS'23's experiments, tools/probe/tenants.cc, and prints what it measured.
 #pragma once
 #include "gpulens/out/output.hpp"
 

@@ -9,8 +9,10 @@
 //	                                engines: in two streams, and in the two halves of the GPU
 // WAY is enum gpulens_way: 0 masks, 1 green contexts. Exit status: 0; 1 CUDA failed; 2 wrong usage; 3 the method does not work
 // on this GPU.
-#include "gpulens-partition.h"
-#include "libsmctrl.h"
+#include "device/kernels.hpp"
+#include "device/runtime.hpp"
+#include "partition/gpulens-partition.h"
+#include "partition/libsmctrl.h"
 
 #include <algorithm>
 #include <atomic>
@@ -19,44 +21,21 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <cuda_runtime.h>
 #include <functional>
 #include <memory>
 #include <thread>
 #include <vector>
 
-#define CHECK(call)                                                                                                     \
-	do {                                                                                                            \
-		cudaError_t err = (call);                                                                               \
-		if (err != cudaSuccess) {                                                                               \
-			fprintf(stderr, "gpulens-tenants: %s: %s\n", #call, cudaGetErrorString(err));                   \
-			exit(1);                                                                                        \
-		}                                                                                                       \
+#define CHECK(call)                                                                                                    \
+	do {                                                                                                           \
+		cudaError_t err = (call);                                                                              \
+		if (err != cudaSuccess) {                                                                              \
+			fprintf(stderr, "gpulens-tenants: %s: %s\n", #call, cudaGetErrorString(err));                  \
+			exit(1);                                                                                       \
+		}                                                                                                      \
 	} while (0)
 
-static const unsigned N = 2048, TILE = 32, JOBS = 300;
-
-// c = a * b, N by N: 4,096 blocks of 1,024 threads.
-__global__ void multiply(const float *a, const float *b, float *c)
-{
-	__shared__ float left[TILE][TILE], right[TILE][TILE];
-	unsigned row = blockIdx.y * TILE + threadIdx.y, column = blockIdx.x * TILE + threadIdx.x;
-	float sum = 0;
-
-	for (unsigned at = 0; at < N; at += TILE) {
-		left[threadIdx.y][threadIdx.x] = a[row * N + at + threadIdx.x];
-		right[threadIdx.y][threadIdx.x] = b[(at + threadIdx.y) * N + column];
-		__syncthreads();
-		for (unsigned i = 0; i < TILE; i++)
-			sum += left[threadIdx.y][i] * right[i][threadIdx.x];
-		__syncthreads();
-	}
-	c[row * N + column] = sum;
-}
-
-__global__ void nothing()
-{
-}
+static const unsigned N = 2048, JOBS = 300, UINT4_BYTES = 16;
 
 struct Task {
 	float *a, *b, *c;
@@ -65,14 +44,15 @@ struct Task {
 	explicit Task(cudaStream_t in) : stream(in)
 	{
 		for (float **matrix : {&a, &b, &c}) {
-			CHECK(cudaMalloc(matrix, N * N * sizeof(float)));
+			CHECK(cudaMalloc(reinterpret_cast<void **>(matrix), N * N * sizeof(float)));
 			CHECK(cudaMemset(*matrix, 0, N * N * sizeof(float)));
 		}
 	}
 	void launch() const
 	{
-		multiply<<<dim3(N / TILE, N / TILE), dim3(TILE, TILE), 0, stream>>>(a, b, c);
-		CHECK(cudaGetLastError());
+		const unsigned tile = gpulens::TILE;
+
+		CHECK(gpulens::launch("multiply", {{N / tile, N / tile}, {tile, tile}, 0, stream}, a, b, c, N));
 	}
 };
 
@@ -101,7 +81,7 @@ static cudaStream_t make_stream()
 {
 	cudaStream_t made;
 
-	CHECK(cudaStreamCreateWithFlags(&made, cudaStreamNonBlocking));
+	CHECK(cudaStreamCreateWithPriority(&made, cudaStreamNonBlocking, 0));
 	return made;
 }
 
@@ -110,8 +90,8 @@ static std::vector<float> measure_times(const Task &task, unsigned jobs)
 	std::vector<float> times(jobs);
 	cudaEvent_t begin, end;
 
-	CHECK(cudaEventCreate(&begin));
-	CHECK(cudaEventCreate(&end));
+	CHECK(cudaEventCreateWithFlags(&begin, 0));
+	CHECK(cudaEventCreateWithFlags(&end, 0));
 	for (float &ms : times) {
 		CHECK(cudaEventRecord(begin, task.stream));
 		task.launch();
@@ -141,6 +121,7 @@ static void measure_beside(const char *name, const Task &task, const std::vector
 {
 	std::atomic<bool> stop{false};
 	std::thread competitor([&] {
+		CHECK(cudaSetDevice(0)); // of this thread
 		for (unsigned i = 0; !stop && !others.empty(); i++) {
 			const Task &other = others[i % others.size()];
 			CHECK(cudaStreamSynchronize(other.stream));
@@ -217,10 +198,9 @@ static void measure_launch(
 		auto begin = std::chrono::steady_clock::now();
 		for (int j = 0; j < launches; j++) {
 			before();
-			nothing<<<1, 32, 0, in>>>();
+			CHECK(gpulens::launch("nothing", {{1, 1}, {32, 1}, 0, in}));
 		}
 		auto end = std::chrono::steady_clock::now();
-		CHECK(cudaGetLastError());
 		least = std::min(least, std::chrono::duration<double, std::nano>(end - begin).count() / launches);
 	}
 	CHECK(cudaStreamSynchronize(in));
@@ -253,25 +233,18 @@ struct Job {
 
 static const unsigned REPEATS = 30;
 
-__global__ void copy(const uint4 *from, uint4 *to, size_t count)
-{
-	for (size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x; i < count; i += (size_t)gridDim.x * blockDim.x)
-		to[i] = from[i];
-}
-
 // repeat copies by a kernel.
 static Job copy_job(const char *name, size_t bytes, unsigned repeat)
 {
-	uint4 *from, *to;
+	void *from, *to;
 
 	CHECK(cudaMalloc(&from, bytes));
 	CHECK(cudaMalloc(&to, bytes));
 	CHECK(cudaMemset(from, 0, bytes));
-	return {name,
-		[=](cudaStream_t in) {
+	return {name, [=](cudaStream_t in) {
 			for (unsigned i = 0; i < repeat; i++)
-				copy<<<2048, 256, 0, in>>>(from, to, bytes / sizeof(uint4));
-			CHECK(cudaGetLastError());
+				CHECK(gpulens::launch("copy", {{2048, 1}, {256, 1}, 0, in}, from, to,
+						      uint64_t{bytes / UINT4_BYTES}));
 		}};
 }
 
@@ -283,14 +256,13 @@ static Job transfer_job()
 
 	CHECK(cudaMallocHost(&host, bytes));
 	CHECK(cudaMalloc(&memory, bytes));
-	return {"transfers of 64 MiB",
-		[=](cudaStream_t in) {
+	return {"transfers of 64 MiB", [=](cudaStream_t in) {
 			CHECK(cudaMemcpyAsync(memory, host, bytes, cudaMemcpyHostToDevice, in));
 			CHECK(cudaMemcpyAsync(host, memory, bytes, cudaMemcpyDeviceToHost, in));
 		}};
 }
 
-static std::vector<Job> jobs()
+static std::vector<Job> make_jobs()
 {
 	Task product(nullptr);
 
@@ -305,8 +277,8 @@ static float median_of(const Job &job, cudaStream_t in)
 	std::vector<float> times(REPEATS);
 	cudaEvent_t begin, end;
 
-	CHECK(cudaEventCreate(&begin));
-	CHECK(cudaEventCreate(&end));
+	CHECK(cudaEventCreateWithFlags(&begin, 0));
+	CHECK(cudaEventCreateWithFlags(&end, 0));
 	for (float &ms : times) {
 		CHECK(cudaEventRecord(begin, in));
 		job.work(in);
@@ -337,6 +309,7 @@ private:
 	{
 		cudaEvent_t done[2];
 
+		CHECK(cudaSetDevice(0)); // of this thread
 		for (cudaEvent_t &event : done)
 			CHECK(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
 		for (; !stop_; count_++) {
@@ -367,7 +340,7 @@ static int measure_neighbours(unsigned way)
 {
 	cudaStream_t half = make_stream_on(way, "half:a"), other_half = make_stream_on(way, "half:b"),
 		     whole = make_stream(), other = make_stream();
-	std::vector<Job> mine = jobs(), others = jobs();
+	std::vector<Job> mine = make_jobs(), others = make_jobs();
 
 	for (const Job &job : mine)
 		median_of(job, half);
@@ -387,7 +360,7 @@ int main(int argc, char **argv)
 {
 	unsigned way = argc > 2 ? static_cast<unsigned>(atoi(argv[2])) : 0;
 
-	CHECK(cudaFree(nullptr));
+	CHECK(cudaSetDevice(0));
 	check_lens(gpulens_layout_open_cuda(&layout));
 	if (argc > 2 && !strcmp(argv[1], "cases"))
 		return measure_cases(way);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 // Launches kernels that record when and on which SM each of their blocks runs. gpulens probe-kernels runs this program.
-// Only code that needs CUDA is here; tools/gpulens/blocks/ checks the user's files and writes the results.
+// Only what works on the GPU is here; tools/gpulens/blocks/ checks the user's files and writes the results.
 //
 //	gpulens-probe-kernels info DEVICE    prints the properties of the GPU
 //	gpulens-probe-kernels run DEVICE     launches the kernels on standard input and prints their times
@@ -54,8 +54,8 @@
 //	end
 // Exit status: 0 success; 1 CUDA failed, with a message; 2 bad usage or input; 4 a mask could not be set; 5 a plugin failed.
 // What plugins print on standard output goes to standard error.
-#include "probe_load.cuh"
-#include "probe_plugin.cuh"
+#include "probe/probe_load.hpp"
+#include "probe/probe_plugin.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -78,7 +78,7 @@ static const char PART_END[] = "--\n";
 // What the processes of a scenario share. Both clocks are read by the first process, because the GPU's clock is the same for
 // all of them.
 struct Shared {
-	std::atomic<unsigned> arrived[4]; // by step: the processes that have come to it
+	std::atomic<unsigned> arrived[4];       // by step: the processes that have come to it
 	std::atomic<unsigned> iterations[1024]; // by stream: ended ones; ~0 after the last
 	Moment first, last;
 	s64 origin;
@@ -112,7 +112,7 @@ public:
 	// Runs the process's streams, and prints the kernels' times to out.
 	void run(int device, FILE *out)
 	{
-		cudaDeviceProp p = print_machine(device, process_ == 0 ? out : nullptr);
+		Limits p = print_machine(device, process_ == 0 ? out : nullptr);
 		device_ = device;
 		prepare(p);
 		start_plugins(p);
@@ -121,8 +121,7 @@ public:
 		wait_for_all(0);
 		if (process_ == 0) {
 			service_launch();
-			measure_resolution<<<1, 1, 0, service_stream()>>>(mail_, 1000);
-			CHECK(cudaGetLastError());
+			CHECK(gpulens::launch("measure_resolution", single_thread(service_stream()), mail_, 1000U));
 			CHECK(cudaDeviceSynchronize());
 			shared_.step = mail_->time;
 			shared_.first = read();
@@ -180,9 +179,9 @@ private:
 	}
 
 	// Creates streams and memory, and uses each stream and each kernel once.
-	void prepare(const cudaDeviceProp &p)
+	void prepare(const Limits &p)
 	{
-		CHECK(cudaHostAlloc(&mail_, sizeof(*mail_), cudaHostAllocMapped));
+		CHECK(cudaHostAlloc((void **)&mail_, sizeof(*mail_), cudaHostAllocMapped));
 		memset((void *)mail_, 0, sizeof(*mail_));
 		for (size_t i : own_)
 			create_stream(all_.streams[i]);
@@ -204,11 +203,11 @@ private:
 	}
 
 	// Loads the plugins of the process, and initializes them in threads of their own.
-	void start_plugins(const cudaDeviceProp &p)
+	void start_plugins(const Limits &p)
 	{
 		for (const Plugin &plugin : all_.plugins)
 			if (all_.streams[plugin.stream].process == process_)
-				plugins_.load(plugin, device_, p.multiProcessorCount);
+				plugins_.load(plugin, device_, p.sms);
 		plugins_.start([this](PluginRun &plugin) { run_iterations(plugin); });
 	}
 
@@ -240,8 +239,8 @@ private:
 		CHECK(cudaMemcpy(k.host, k.copy, bytes, cudaMemcpyDeviceToHost));
 		for (Launch &l : k.launches)
 			for (CopyRun *run : {&l.in, &l.out}) {
-				CHECK(cudaEventCreate(&run->begin));
-				CHECK(cudaEventCreate(&run->end));
+				CHECK(cudaEventCreateWithFlags(&run->begin, 0));
+				CHECK(cudaEventCreateWithFlags(&run->end, 0));
 			}
 	}
 
@@ -253,12 +252,11 @@ private:
 
 		for (unsigned i = 0; i < 20; i++) {
 			float ms;
-			CHECK(cudaEventCreate(&from));
-			CHECK(cudaEventCreate(&to));
+			CHECK(cudaEventCreateWithFlags(&from, 0));
+			CHECK(cudaEventCreateWithFlags(&to, 0));
 			CHECK(cudaEventRecord(from, service_stream()));
 			service_launch();
-			tell_time<<<1, 1, 0, service_stream()>>>(mail_);
-			CHECK(cudaGetLastError());
+			CHECK(gpulens::launch("tell_time", single_thread(service_stream()), mail_));
 			CHECK(cudaEventRecord(to, service_stream()));
 			CHECK(cudaStreamSynchronize(service_stream()));
 			CHECK(cudaEventElapsedTime(&ms, from, to));
@@ -476,7 +474,8 @@ private:
 
 	s64 clock_error() const
 	{
-		return std::max(shared_.first.error, shared_.last.error) + (s64)shared_.step + event_error() + shared_.raw_error;
+		return std::max(shared_.first.error, shared_.last.error) + (s64)shared_.step + event_error() +
+		       shared_.raw_error;
 	}
 
 	void end_part(FILE *out) const
@@ -590,7 +589,7 @@ int main(int argc, char **argv)
 		return 0;
 	}
 	if (loads)
-		load(atoi(argv[2]), argv[3]);
+		load_gpu(atoi(argv[2]), argv[3]);
 	else
 		print_machine(atoi(argv[2]), stdout);
 	puts("end");

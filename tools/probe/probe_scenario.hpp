@@ -1,17 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0
 // The scenario on standard input of gpulens-probe-kernels, whose head describes the lines, and its state while it runs.
 #pragma once
+#include "device/kernels.hpp"
+#include "device/runtime.hpp"
+
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <cuda_runtime.h>
 #include <string>
 #include <vector>
 
 typedef unsigned long long u64;
 typedef long long s64;
+
+using gpulens::BlockRecord;
+using gpulens::Limits;
+using gpulens::Mailbox;
 
 [[noreturn]] static void refuse_input(const char *why)
 {
@@ -51,7 +57,7 @@ struct Kernel {
 	u64 copy_in = 0, copy_out = 0;         // bytes; 0: none
 	void *host = nullptr, *copy = nullptr; // locked memory and GPU memory for copies
 	Mask mask;
-	struct BlockRecord *records = nullptr; // by iteration and block; GPU memory, as a, b and c
+	BlockRecord *records = nullptr; // by iteration and block; GPU memory, as a, b and c
 	void *a = nullptr, *b = nullptr, *c = nullptr;
 	std::vector<Launch> launches; // by iteration
 	int per_sm = 0;               // number of blocks that fit on an SM
@@ -83,9 +89,9 @@ struct Stream {
 	std::vector<size_t> kernels; // in the order of launches
 	cudaStream_t stream = nullptr;
 	unsigned iteration = 0;
-	size_t next = 0;       // kernel to launch
-	s64 base = 0;          // when the iteration began, relative to the first one
-	bool waiting = false;  // for the other streams' iterations
+	size_t next = 0;      // kernel to launch
+	s64 base = 0;         // when the iteration began, relative to the first one
+	bool waiting = false; // for the other streams' iterations
 	bool ended = false;
 	std::vector<size_t> pending; // kernels that were launched and have not been found done
 };
@@ -95,7 +101,7 @@ struct Scenario {
 	std::vector<Kernel> kernels;
 	std::vector<Plugin> plugins;
 	std::vector<std::string> percentages; // of the threads that MPS gives to each process; empty: not asked for
-	Mask mask; // of all launches without another one
+	Mask mask;                            // of all launches without another one
 	bool barrier = false, threads = false;
 	unsigned processes = 1;
 
@@ -134,8 +140,8 @@ static Kernel read_kernel(const std::vector<Stream> &streams)
 	char kind[32];
 	Kernel k;
 
-	if (scanf("%31s %u %llu %u %u %u %u %llu", kind, &k.stream, &k.work, &k.repeat, &k.blocks, &k.threads, &k.shared,
-		  &k.release) != 8)
+	if (scanf("%31s %u %llu %u %u %u %u %llu", kind, &k.stream, &k.work, &k.repeat, &k.blocks, &k.threads,
+		  &k.shared, &k.release) != 8)
 		refuse_input("a kernel without 8 words");
 	while (k.kind <= IN_ORDER_WALK && strcmp(kind, KIND_NAMES[k.kind]))
 		k.kind++;

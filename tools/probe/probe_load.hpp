@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 // gpulens-probe-kernels load: kernels or copies until standard input ends.
 #pragma once
-#include "probe_launch.cuh"
+#include "probe/probe_launch.hpp"
 
 #include <poll.h>
 #include <unistd.h>
@@ -21,7 +21,7 @@ template <typename F> static void load_until_end(F launch)
 	unsigned long count = 0;
 
 	for (cudaStream_t &s : streams)
-		CHECK(cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking));
+		CHECK(cudaStreamCreateWithPriority(&s, cudaStreamNonBlocking, 0));
 	launch(0, streams[0]);
 	CHECK(cudaDeviceSynchronize());
 	puts("ready");
@@ -35,17 +35,17 @@ template <typename F> static void load_until_end(F launch)
 }
 
 // Fills all SMs several times: 16 blocks of 1024 threads for each.
-static void load_kernels(const cudaDeviceProp &p, int kind)
+static void load_kernels(const Limits &p, int kind)
 {
 	Kernel k;
 	std::vector<Kernel> kernels;
 
 	k.kind = kind;
 	k.threads = 1024;
-	k.blocks = 16 * (unsigned)p.multiProcessorCount;
+	k.blocks = 16 * (unsigned)p.sms;
 	k.repeat = 1;
 	k.work = kind == MATRIX ? 4096 : 1ULL << 30; // width; bytes, more than any L2 cache
-	kernels.assign(2, k); // one for each stream
+	kernels.assign(2, k);                        // one for each stream
 	prepare_kernels({&kernels[0], &kernels[1]}, p);
 	load_until_end([&](unsigned long i, cudaStream_t s) { launch_kernel(kernels[i % 2], s, true); });
 }
@@ -68,9 +68,9 @@ static void load_copies()
 	});
 }
 
-static void load(int device, const char *what)
+static void load_gpu(int device, const char *what)
 {
-	cudaDeviceProp p = print_machine(device, stdout);
+	Limits p = print_machine(device, stdout);
 
 	if (!strcmp(what, "copies"))
 		load_copies();

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 // Memory of the kernels of gpulens-probe-kernels, and their launches.
 #pragma once
-#include "probe_runtime.cuh"
+#include "probe/probe_runtime.hpp"
 
 #include <random>
+
+static const unsigned UINT4_BYTES = 16;
 
 // Allocates the words of a walk, and makes one cycle of them: in order, or at random (Sattolo's algorithm).
 static void prepare_walk(Kernel &k)
@@ -17,7 +19,7 @@ static void prepare_walk(Kernel &k)
 	else if (k.memory == ZERO_COPY)
 		CHECK(cudaHostAlloc(&k.a, count * sizeof(u64), cudaHostAllocMapped));
 	else
-		CHECK(cudaMallocManaged(&k.a, count * sizeof(u64)));
+		CHECK(cudaMallocManaged(&k.a, count * sizeof(u64), 1)); // cudaMemAttachGlobal
 	for (size_t i = 0; i < count; i++)
 		words[i] = k.kind == RANDOM_WALK ? i : (i + 1) % count;
 	for (size_t i = count - 1; k.kind == RANDOM_WALK && i > 0; i--)
@@ -28,20 +30,16 @@ static void prepare_walk(Kernel &k)
 
 // Allocates memory for each kernel, and sets the same attributes for all of them: an SM that has to change its share of
 // shared memory between two kernels waits first until it is idle.
-static void prepare_kernels(const std::vector<Kernel *> &kernels, const cudaDeviceProp &p)
+static void prepare_kernels(const std::vector<Kernel *> &kernels, const Limits &p)
 {
-	for (const void *f : FUNCTIONS) {
-		CHECK(cudaFuncSetAttribute(f, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)p.sharedMemPerBlockOptin));
-		CHECK(cudaFuncSetAttribute(f, cudaFuncAttributePreferredSharedMemoryCarveout,
-					   cudaSharedmemCarveoutMaxShared));
-	}
+	for (const char *kernel : KERNELS)
+		CHECK(gpulens::allow_shared(kernel, p.shared_per_block));
 	for (Kernel *kernel : kernels) {
 		Kernel &k = *kernel;
 		size_t records = std::max<size_t>(k.launches.size(), 1) * k.blocks * sizeof(BlockRecord);
-		CHECK(cudaMalloc(&k.records, records));
+		CHECK(cudaMalloc((void **)&k.records, records));
 		CHECK(cudaMemset(k.records, 0, records));
-		CHECK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&k.per_sm, FUNCTIONS[k.kind], (int)k.threads,
-								    k.all_shared()));
+		CHECK(gpulens::count_blocks_per_sm(KERNELS[k.kind], (int)k.threads, k.all_shared(), &k.per_sm));
 		if (!k.per_sm)
 			refuse_input("a block does not fit on an SM");
 		size_t bytes = k.kind == MATRIX ? k.work * k.work * sizeof(float) : k.work;
@@ -62,19 +60,16 @@ static void prepare_kernels(const std::vector<Kernel *> &kernels, const cudaDevi
 static void launch_kernel(const Kernel &k, cudaStream_t s, bool work, unsigned iteration = 0)
 {
 	u64 amount = work ? k.work : 0;
-	unsigned blocks = work ? k.blocks : 1;
+	gpulens::Grid grid{{work ? k.blocks : 1, 1}, {k.threads, 1}, k.all_shared(), s};
 	BlockRecord *records = k.records + (size_t)iteration * k.blocks;
+	const char *name = KERNELS[k.kind];
 
 	if (k.kind == SPIN)
-		run_spin<<<blocks, k.threads, k.all_shared(), s>>>(records, amount);
+		CHECK(gpulens::launch(name, grid, records, amount));
 	else if (k.is_walk())
-		run_walk<<<blocks, k.threads, k.all_shared(), s>>>(records, (const u64 *)k.a, k.work / sizeof(u64),
-							       work ? k.repeat : 0, (u64 *)k.b);
+		CHECK(gpulens::launch(name, grid, records, k.a, u64{k.work / sizeof(u64)}, work ? k.repeat : 0U, k.b));
 	else if (k.kind == COPY)
-		run_copy<<<blocks, k.threads, k.all_shared(), s>>>(records, (const uint4 *)k.a, (uint4 *)k.b,
-							       amount / sizeof(uint4), k.repeat);
+		CHECK(gpulens::launch(name, grid, records, k.a, k.b, u64{amount / UINT4_BYTES}, k.repeat));
 	else
-		run_matrix<<<blocks, k.threads, k.all_shared(), s>>>(records, (const float *)k.a, (const float *)k.b,
-								 (float *)k.c, (unsigned)amount, k.repeat, k.side());
-	CHECK(cudaGetLastError());
+		CHECK(gpulens::launch(name, grid, records, k.a, k.b, k.c, (unsigned)amount, k.repeat, k.side()));
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 // What gpulens-probe-kernels asks of CUDA and of libgpulens-partition: errors, clocks, the GPU's properties, masks.
 #pragma once
-#include "block_kernels.cuh"
+#include "probe/probe_scenario.hpp"
 
 #include <dlfcn.h>
 #include <time.h>
@@ -16,8 +16,7 @@ static void check_cuda(cudaError_t err, const char *call)
 
 #define CHECK(call) check_cuda(call, #call)
 
-static const void *const FUNCTIONS[] = {(const void *)run_spin, (const void *)run_copy, (const void *)run_matrix,
-					(const void *)run_walk, (const void *)run_walk};
+static const char *const KERNELS[] = {"run_spin", "run_copy", "run_matrix", "run_walk", "run_walk"}; // by Kind
 
 static s64 host_now()
 {
@@ -46,14 +45,19 @@ struct Moment {
 	s64 host, gpu, error;
 };
 
+static gpulens::Grid single_thread(cudaStream_t stream)
+{
+	return {{1, 1}, {1, 1}, 0, stream};
+}
+
 static Moment read_clocks(Mailbox *mail, cudaStream_t stream)
 {
 	const unsigned rounds = 200;
 	Moment best = {0, 0, INT64_MAX};
 
-	mail->asked = mail->answered = 0;
-	answer_requests<<<1, 1, 0, stream>>>(mail, rounds, 1000000000);
-	CHECK(cudaGetLastError());
+	mail->asked = 0;
+	mail->answered = 0;
+	CHECK(gpulens::launch("answer_requests", single_thread(stream), mail, rounds, u64{1000000000}));
 	for (unsigned i = 1; i <= rounds; i++) {
 		s64 from = host_now(), to = from;
 		mail->asked = i;
@@ -84,21 +88,21 @@ static int max_connections()
 }
 
 // out: nullptr: nothing is printed.
-static cudaDeviceProp print_machine(int device, FILE *out)
+static Limits print_machine(int device, FILE *out)
 {
-	cudaDeviceProp p;
+	Limits p{};
 
 	CHECK(cudaSetDevice(device));
-	CHECK(cudaGetDeviceProperties(&p, device));
+	CHECK(gpulens::read_limits(device, &p));
 	if (!out)
 		return p;
 	fprintf(out,
-		"gpulens-probe 1\nname %s\nsms %d\nthreads_per_sm %d\nblocks_per_sm %d\nshared_per_block %zu\nchannels %d\n"
-	       "capability %d\n",
-	       p.name, p.multiProcessorCount, p.maxThreadsPerMultiProcessor, p.maxBlocksPerMultiProcessor,
-	       p.sharedMemPerBlockOptin, max_connections(), 10 * p.major + p.minor);
-	if (p.asyncEngineCount > 0)
-		fprintf(out, "copy_engines %d\n", p.asyncEngineCount);
+		"gpulens-probe 1\nname %s\nsms %d\nthreads_per_sm %d\nblocks_per_sm %d\nshared_per_block %d\nchannels "
+		"%d\n"
+		"capability %d\n",
+		p.name, p.sms, p.threads_per_sm, p.blocks_per_sm, p.shared_per_block, max_connections(), p.capability);
+	if (p.copy_engines > 0)
+		fprintf(out, "copy_engines %d\n", p.copy_engines);
 	return p;
 }
 

@@ -2,8 +2,8 @@
 // Plugins of gpulens-probe-kernels: loads them, calls their functions, and checks what they return. Whatever is wrong with
 // one ends the program with a message that names the file and the item, and exit status 5.
 #pragma once
-#include "gpulens-plugin.h"
-#include "probe_runtime.cuh"
+#include "probe/gpulens-plugin.h"
+#include "probe/probe_runtime.hpp"
 
 #include <atomic>
 #include <functional>
