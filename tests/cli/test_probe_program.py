@@ -5,12 +5,13 @@ barriers, the NULL stream, copies and memory walks, on a GPU that has room for e
 import json
 import os
 import pathlib
+import re
 import subprocess
 import typing
 
 import pytest
 from support.probe_program import fake_program
-from support.program import gpulens
+from support.program import ROOT, gpulens
 
 Json = typing.Any
 
@@ -86,6 +87,14 @@ def test_walks(program: str, tmp_path: pathlib.Path, memory: str) -> None:
             "filename": name, "thread_count": 32, "block_count": 2, "data_size": 80000,
             "additional_info": {"reads": 50, "memory": memory}})
         assert ran["K1"]["thread_count"] == 32 and len(ran["K1"]["block_smids"]) == 2
+
+
+def test_drivers_since_384_compile_the_kernels() -> None:
+    """PTX 6.0 or older (CUDA 9.0, "PTX ISA", release notes), for compute capability 5.0. Seen failing with the PTX that
+    clang 19 makes beside CUDA 13."""
+    text = (ROOT / "build/bin/gpulens-probe-kernels").read_bytes()
+    version, target = re.findall(rb"\n\.version (\d+\.\d+)\n\.target (\w+)\n", text)[0]
+    assert float(version) <= 6.0 and target == b"sm_50"
 
 
 def test_bad_input_is_refused(program: str) -> None:
