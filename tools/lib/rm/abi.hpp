@@ -14,7 +14,6 @@
 namespace tool::rm {
 
 constexpr const char *NODE = "/dev/nvidiactl";
-constexpr const char *KNOWN_VERSION = "580"; // of the layouts below
 // Versions whose layouts are known: those below are of 580, where another one differs, layouts.hpp has the difference. Each
 // different layout has a different size, so a driver of another version refuses it.
 constexpr const char *COMPARED_VERSIONS[] = {"535", "550", "570", "575", "580", "590", "595"};

@@ -89,7 +89,7 @@ std::string explain_refusal(const char *control, u32 status, const std::string &
 	if (status == NV_ERR_INSUFFICIENT_PERMISSIONS)
 		text += "; be root: sudo gpulens ...";
 	if (status == NV_ERR_INVALID_PARAM_STRUCT)
-		text += fmt::format("; its parameters differ between driver {} and driver {}", KNOWN_VERSION, version);
+		text += fmt::format("; driver {} has other parameters for it than all known ones", version);
 	return text;
 }
 
@@ -178,7 +178,24 @@ const void *Client::map(u32 memory, size_t bytes)
 
 u32 Client::control(u32 object, u32 cmd, void *params, u32 size)
 {
-	const OtherLayout *other = find_layout(cmd, version_);
+	u32 status = NV_OK;
+
+	if (layouts_compared())
+		return send_control(object, cmd, params, size, find_layout(cmd, version_));
+	if (auto found = confirmed_.find(cmd); found != confirmed_.end())
+		return send_control(object, cmd, params, size, found->second);
+	for (const OtherLayout *layout : list_layouts(cmd)) {
+		status = send_control(object, cmd, params, size, layout);
+		if (status == NV_ERR_INVALID_PARAM_STRUCT)
+			continue;
+		confirmed_[cmd] = layout;
+		break;
+	}
+	return status;
+}
+
+u32 Client::send_control(u32 object, u32 cmd, void *params, u32 size, const OtherLayout *other)
+{
 	std::vector<unsigned char> theirs(other ? other->size : 0);
 	Control c{.client = root_, .object = object, .cmd = cmd, .params = to_u64(params), .params_size = size};
 

@@ -7,10 +7,13 @@
 #include "lib/base/errors.hpp"
 #include "lib/rm/abi.hpp"
 
+#include <map>
 #include <string>
 #include <vector>
 
 namespace tool::rm {
+
+struct OtherLayout;
 
 // Returns "NV_ERR_NOT_SUPPORTED"; "status 0x57" if the status has no name here.
 std::string status_name(u32 status);
@@ -84,12 +87,14 @@ public:
 
 private:
 	u32 control(u32 object, u32 cmd, void *params, u32 size);
+	u32 send_control(u32 object, u32 cmd, void *params, u32 size, const OtherLayout *other);
 	u32 alloc(u32 parent, u32 cls, const void *params, u32 size, u32 &object);
 
 	int fd_ = -1;
 	std::vector<int> nodes_; // of the opened GPUs
 	u32 root_ = 0;
 	std::string version_;
+	std::map<u32, const OtherLayout *> confirmed_; // by control; of a version that is not in COMPARED_VERSIONS
 };
 
 } // namespace tool::rm

@@ -142,6 +142,18 @@ const OtherLayout *find_layout(u32 cmd, const std::string &version)
 	return nullptr;
 }
 
+std::vector<const OtherLayout *> list_layouts(u32 cmd)
+{
+	std::vector<const OtherLayout *> all = {find_layout(cmd, std::string(std::end(COMPARED_VERSIONS)[-1]) + ".")};
+
+	if (all.front())
+		all.push_back(nullptr);
+	for (auto layout = std::rbegin(LAYOUTS); layout != std::rend(LAYOUTS); ++layout)
+		if (layout->cmd == cmd && &*layout != all.front())
+			all.push_back(&*layout);
+	return all;
+}
+
 void convert_to(const OtherLayout &layout, const void *ours, void *theirs)
 {
 	std::memset(theirs, 0, layout.size);

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <string>
+#include <vector>
 
 namespace tool::rm {
 
@@ -30,6 +31,10 @@ struct OtherLayout {
 // Returns the layout of a control in this version of the driver ("535.261.03"); nullptr: that of abi.hpp, or the version is not
 // known.
 const OtherLayout *find_layout(u32 cmd, const std::string &version);
+
+// Returns all layouts of a control, nullptr: that of abi.hpp, for a version that is not known: that of the newest known one first,
+// which newer ones mostly keep.
+std::vector<const OtherLayout *> list_layouts(u32 cmd);
 
 // Copies parameters to their layout, and back. theirs: layout.size bytes.
 void convert_to(const OtherLayout &layout, const void *ours, void *theirs);
