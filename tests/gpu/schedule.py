@@ -138,6 +138,21 @@ def measure_slices() -> None:
             preempted = [first.page.ask(PREEMPT, 100000)["status"], second.page.ask(PREEMPT, 100000)["status"]]
             print_finding("slices", us=[mine, its], answers=answers, shares=alone, preempted=preempted,
                           shares_then=share_of(first, second))
+    # XSched (platforms/cuda/hal/src/level3/tsg.cpp, 1.2.0) holds a context on older GPUs by a slice of 0.
+    for verb in (SET_SLICE, PREEMPT):
+        with run_victim() as first, run_victim() as second:
+            before = rates_of(first, second)
+            answers = [first.page.ask(SET_SLICE, 0)] + [first.page.ask(PREEMPT, 100000)] * (verb == PREEMPT)
+            held = rates_of(first, second)
+            answers.append(first.page.ask(SET_SLICE, 2000))
+            print_finding("slices", case="a slice of 0", preempted=verb == PREEMPT, answers=answers, before=before,
+                          rates=held, after=rates_of(first, second))
+    with run_victim() as first:
+        before, answers = first.rate(1), [first.page.ask(SET_SLICE, 0)]
+        held = first.rate(1)
+        answers.append(first.page.ask(SET_SLICE, 2000))
+        print_finding("slices", case="a slice of 0, alone", answers=answers, before=before, rate=held,
+                      after=first.rate(1))
     for mine, its in ((6000, 2000), (8000, 500), (1000, 1000), (250, 250), (4000, 4000)):
         with run_victim(slice_us=mine) as first, run_victim(slice_us=its) as second:
             before = first.page.counts(), second.page.counts()

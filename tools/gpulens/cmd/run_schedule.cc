@@ -19,8 +19,9 @@ namespace tool {
 namespace {
 
 // Decisions. The driver's watchdog wants a turn within 4 s, so no slice is longer than a second. A best-effort program gives the
-// GPU away after 250 us; with 50 us, an H100 lost 6 % (docs/results/2026-11-26-h100-schedule.md).
-constexpr u64 URGENT_US = 500000, BEST_EFFORT_US = 250, SHARE_US = 2000, MAX_SLICE_US = 1000000;
+// GPU away after 250 us; with 50 us, an H100 lost 6 % (docs/results/2026-11-26-h100-schedule.md). Two programs with shorter ones
+// change context without work, and stall each other (docs/results/2026-11-29-h200-small-slices.md).
+constexpr u64 URGENT_US = 500000, BEST_EFFORT_US = 250, SHARE_US = 2000, MIN_SLICE_US = 50, MAX_SLICE_US = 1000000;
 constexpr u32 MAX_SHARE = 100;
 // A hold and a release take 0.8 ms together, and the agent releases after 0.9 s at most.
 constexpr u64 MIN_PERIOD_US = 5000, MIN_RUN_US = 1000, MAX_HELD_US = 800000;
@@ -38,8 +39,8 @@ Parsed parse_slice(std::string_view text)
 	std::optional<u64> ns = parse_duration(std::string(text), 1000);
 	u64 us = ns.value_or(0) / 1000;
 
-	if (!ns || us < 1 || us > MAX_SLICE_US)
-		return {.error = fmt::format("not a time slice of 1us to 1s: {}", text)};
+	if (!ns || us < MIN_SLICE_US || us > MAX_SLICE_US)
+		return {.error = fmt::format("not a time slice of 50us to 1s: {}", text)};
 	return {.error = "", .slice_us = us};
 }
 
