@@ -30,7 +30,6 @@ Driver load_driver()
 	load_function("cuMemcpyHtoDAsync_v2", d.to_device);
 	load_function("cuMemcpyDtoHAsync_v2", d.to_host);
 	load_function("cuMemsetD8_v2", d.set);
-	load_function("cuMemsetD8Async", d.set_async);
 	return d;
 }
 

@@ -16,7 +16,6 @@ struct Driver {
 	int (*to_device)(uint64_t, const void *, size_t, void *stream);
 	int (*to_host)(void *, uint64_t, size_t, void *stream);
 	int (*set)(uint64_t, unsigned char, size_t);
-	int (*set_async)(uint64_t, unsigned char, size_t, void *stream);
 };
 // Loads them at the first call. Throws Error (Missing).
 const Driver &driver();

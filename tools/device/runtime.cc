@@ -6,12 +6,11 @@
 #include "device/kernels.hpp"
 #include "lib/launch/symbol.hpp"
 
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
-#include <map>
-#include <mutex>
-#include <string>
+#include <unordered_map>
 
 using gpulens::cuda;
 using gpulens::driver;
@@ -33,7 +32,7 @@ template <typename... P> auto find_function(const char *name) -> int (*)(P...)
 
 	if (gpulens::find_symbol(cuda().library, name, function))
 		return function;
-	fprintf(stderr, "gpulens: libcuda.so.1 has no %s\n", name);
+	fprintf(stderr, "%s: libcuda.so.1 has no %s\n", program_invocation_short_name, name);
 	exit(1);
 }
 
@@ -42,20 +41,25 @@ uint64_t to_address(const void *at)
 	return reinterpret_cast<uintptr_t>(at);
 }
 
-// Kernels are loaded once in each process, which has one context.
-cudaError_t find_kernel(const char *name, void **function)
+// The kernels, loaded once in each process, which has one context.
+void *load_kernels()
 {
-	static std::mutex lock;
-	static void *module;
-	static std::map<std::string, void *> known;
-	std::lock_guard<std::mutex> hold(lock);
-	int err = module ? 0 : cuda().load(&module, gpulens::KERNELS_PTX);
+	void *module = nullptr;
 
-	*function = known[name];
-	if (!err && !*function)
-		err = cuda().function(function, module, name);
-	known[name] = *function;
-	return err;
+	CHECK(cuda().load(&module, gpulens::KERNELS_PTX));
+	return module;
+}
+
+// name: a literal.
+void *find_kernel(const char *name)
+{
+	static void *const module = load_kernels();
+	static thread_local std::unordered_map<const char *, void *> known;
+	void *&function = known[name];
+
+	if (!function)
+		CHECK(cuda().function(&function, module, name));
+	return function;
 }
 
 } // namespace
@@ -68,7 +72,7 @@ cudaError_t cudaSetDevice(int device)
 		gpulens::make_current(device);
 		return cudaSuccess;
 	} catch (const std::exception &e) {
-		fprintf(stderr, "gpulens: %s\n", e.what());
+		fprintf(stderr, "%s: %s\n", program_invocation_short_name, e.what());
 		exit(1);
 	}
 }
@@ -105,6 +109,12 @@ cudaError_t cudaMallocManaged(void **to, size_t bytes, unsigned)
 cudaError_t cudaMemset(void *to, int value, size_t bytes)
 {
 	return driver().set(to_address(to), static_cast<unsigned char>(value), bytes);
+}
+
+cudaError_t cudaMemsetAsync(void *to, int value, size_t bytes, cudaStream_t stream)
+{
+	static const auto set = find_function<uint64_t, unsigned char, size_t, void *>("cuMemsetD8Async");
+	return set(to_address(to), static_cast<unsigned char>(value), bytes, stream);
 }
 
 cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, cudaMemcpyKind)
@@ -171,6 +181,14 @@ cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t from, cudaEvent_t to)
 
 namespace gpulens {
 
+void check_call(cudaError_t err, const char *call)
+{
+	if (err == cudaSuccess)
+		return;
+	fprintf(stderr, "%s: %s: %s\n", program_invocation_short_name, call, cudaGetErrorString(err));
+	exit(1);
+}
+
 cudaError_t read_limits(int device, Limits *limits)
 {
 	int major = 0, minor = 0, err = driver().name(limits->name, sizeof(limits->name), device);
@@ -192,32 +210,23 @@ cudaError_t read_limits(int device, Limits *limits)
 
 cudaError_t launch_kernel(const char *kernel, const Grid &grid, void **parameters)
 {
-	void *function = nullptr;
-	int err = find_kernel(kernel, &function);
-
-	return err ? err
-		   : cuda().launch(function, grid.blocks[0], grid.blocks[1], 1, grid.threads[0], grid.threads[1], 1,
-				   static_cast<unsigned>(grid.shared), grid.stream, parameters, nullptr);
+	return cuda().launch(find_kernel(kernel), grid.blocks[0], grid.blocks[1], 1, grid.threads[0], grid.threads[1],
+			     1, static_cast<unsigned>(grid.shared), grid.stream, parameters, nullptr);
 }
 
 cudaError_t allow_shared(const char *kernel, int bytes)
 {
 	static const auto set = find_function<void *, int, int>("cuFuncSetAttribute");
-	void *function = nullptr;
-	int err = find_kernel(kernel, &function);
+	int err = set(find_kernel(kernel), MAX_DYNAMIC_SHARED, bytes);
 
-	err = err ? err : set(function, MAX_DYNAMIC_SHARED, bytes);
-	return err ? err : set(function, PREFERRED_CARVEOUT, MOST_SHARED);
+	return err ? err : set(find_kernel(kernel), PREFERRED_CARVEOUT, MOST_SHARED);
 }
 
 cudaError_t count_blocks_per_sm(const char *kernel, int threads, size_t shared, int *blocks)
 {
 	static const auto count =
 		find_function<int *, void *, int, size_t>("cuOccupancyMaxActiveBlocksPerMultiprocessor");
-	void *function = nullptr;
-	int err = find_kernel(kernel, &function);
-
-	return err ? err : count(blocks, function, threads, shared);
+	return count(blocks, find_kernel(kernel), threads, shared);
 }
 
 } // namespace gpulens

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The part of CUDA's runtime API that gpulens-probe-kernels and gpulens-tenants call, over the driver API: names, values and
+// The part of CUDA's runtime API that the programs of tools/probe call, over the driver API: names, values and
 // meaning are CUDA's (CUDA Runtime API, reference manual), but each thread begins with cudaSetDevice(). So a plugin's own runtime shares the primary context with them, and
 // tests link tests/support/cuda/fake_runtime.cc instead. All return 0 or an error, which cudaGetErrorString() knows.
 #pragma once
@@ -23,6 +23,7 @@ cudaError_t cudaMallocHost(void **to, size_t bytes);
 cudaError_t cudaHostAlloc(void **to, size_t bytes, unsigned flags);
 cudaError_t cudaMallocManaged(void **to, size_t bytes, unsigned flags);
 cudaError_t cudaMemset(void *to, int value, size_t bytes);
+cudaError_t cudaMemsetAsync(void *to, int value, size_t bytes, cudaStream_t stream);
 cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, cudaMemcpyKind kind);
 cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream);
 cudaError_t cudaStreamCreateWithPriority(cudaStream_t *to, unsigned flags, int priority);
@@ -36,7 +37,12 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event);
 cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t from, cudaEvent_t to);
 }
 
+// Ends the program with status 1 and a message where a call fails.
+#define CHECK(call) gpulens::check_call(call, #call)
+
 namespace gpulens {
+
+void check_call(cudaError_t err, const char *call);
 
 // What the programs use of a GPU's properties.
 struct Limits {

@@ -6,16 +6,6 @@
 #include <dlfcn.h>
 #include <time.h>
 
-static void check_cuda(cudaError_t err, const char *call)
-{
-	if (err == cudaSuccess)
-		return;
-	fprintf(stderr, "gpulens-probe-kernels: %s: %s\n", call, cudaGetErrorString(err));
-	exit(1);
-}
-
-#define CHECK(call) check_cuda(call, #call)
-
 static const char *const KERNELS[] = {"run_spin", "run_copy", "run_matrix", "run_walk", "run_walk"}; // by Kind
 
 static s64 host_now()

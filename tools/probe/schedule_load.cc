@@ -12,8 +12,8 @@
 //	                                        GPULENS_LOAD_STAMPS=1: prints five times of each kernel instead, struct Stamps
 // Exit status: 0; 1 CUDA failed or a result was wrong; 2 wrong usage.
 
-#include "device/driver.hpp"
 #include "device/kernels.hpp"
+#include "device/runtime.hpp"
 #include "lib/launch/mapped_file.hpp"
 #include "lib/schedule/load.hpp"
 
@@ -24,21 +24,15 @@
 #include <cstdlib>
 #include <cstring>
 #include <dlfcn.h>
-#include <exception>
 #include <thread>
 #include <unistd.h>
 #include <vector>
 
 namespace {
 
-using gpulens::check;
 using gpulens::Counter;
-using gpulens::cuda;
-using gpulens::driver;
 using tool::schedule::LoadProgress;
 
-constexpr int MULTIPROCESSOR_COUNT = 16;                    // CU_DEVICE_ATTRIBUTE_...
-constexpr unsigned PORTABLE_MAPPED = 3, DISABLE_TIMING = 2; // CU_MEMHOSTALLOC_PORTABLE | _DEVICEMAP; CU_EVENT_...
 constexpr unsigned THREADS = 1024, CALIBRATIONS = 8, MEASURED = 10, WARM_UPS = 20;
 
 // Of a kernel of urgent, in us: by CLOCK_MONOTONIC when its job began, when the launch returned, and when its end was noticed;
@@ -53,17 +47,9 @@ template <typename T> T *allocate_host(size_t count)
 {
 	void *memory = nullptr;
 
-	check(driver().host_alloc(&memory, count * sizeof(T), PORTABLE_MAPPED), "cuMemHostAlloc");
-	std::memset(memory, 0, count * sizeof(T));
+	CHECK(cudaMallocHost(&memory, count * sizeof(T)));
+	memset(memory, 0, count * sizeof(T));
 	return static_cast<T *>(memory);
-}
-
-void *make_event(unsigned flags)
-{
-	void *event = nullptr;
-
-	check(driver().make_event(&event, flags), "cuEventCreate");
-	return event;
 }
 
 // Kernels that compute on all SMs, in the default stream.
@@ -71,36 +57,31 @@ class Work {
 public:
 	Work() : counter(allocate_host<Counter>(1))
 	{
-		void *module = nullptr;
-
-		check(cuda().load(&module, gpulens::KERNELS_PTX), "cuModuleLoadData");
-		check(cuda().function(&function_, module, "work"), "cuModuleGetFunction");
-		check(cuda().attribute(&sms_, MULTIPROCESSOR_COUNT, 0), "cuDeviceGetAttribute");
-		check(cuda().alloc(&sums, 2 * sizeof(uint32_t)), "cuMemAlloc");
+		CHECK(gpulens::read_limits(0, &limits_));
+		CHECK(cudaMalloc(reinterpret_cast<void **>(&sums), 2 * sizeof(*sums)));
 	}
 
-	void launch(unsigned rounds_, unsigned slot)
+	void launch(unsigned count, unsigned slot) const
 	{
-		uint64_t sum = sums + slot * sizeof(uint32_t), at = reinterpret_cast<uintptr_t>(counter);
-		void *parameters[] = {&rounds_, &at, &sum};
+		gpulens::Grid grid{{static_cast<unsigned>(limits_.sms), 1}, {THREADS, 1}, 0, nullptr};
 
-		check(cuda().launch(function_, static_cast<unsigned>(sms_), 1, 1, THREADS, 1, 1, 0, nullptr, parameters,
-				    nullptr),
-		      "cuLaunchKernel");
+		CHECK(gpulens::launch("work", grid, count, counter, sums + slot));
 	}
 
 	// The time of so many kernels, in ms.
-	double measure_ms(unsigned kernels)
+	double measure_ms(unsigned kernels) const
 	{
-		void *begin = make_event(0), *end = make_event(0);
+		cudaEvent_t begin, end;
 		float took = 0;
 
-		check(driver().record(begin, nullptr), "cuEventRecord");
+		CHECK(cudaEventCreateWithFlags(&begin, 0));
+		CHECK(cudaEventCreateWithFlags(&end, 0));
+		CHECK(cudaEventRecord(begin, nullptr));
 		for (unsigned i = 0; i < kernels; i++)
 			launch(rounds, 0);
-		check(driver().record(end, nullptr), "cuEventRecord");
-		check(driver().wait_event(end), "cuEventSynchronize");
-		check(driver().elapsed(&took, begin, end), "cuEventElapsedTime");
+		CHECK(cudaEventRecord(end, nullptr));
+		CHECK(cudaEventSynchronize(end));
+		CHECK(cudaEventElapsedTime(&took, begin, end));
 		return took;
 	}
 
@@ -114,21 +95,22 @@ public:
 
 	volatile Counter *counter; // of the last kernel
 	unsigned rounds = 1;
-	uint64_t sums = 0; // two
+	uint32_t *sums = nullptr; // two, on the GPU
 
 private:
-	void *function_ = nullptr;
-	int sms_ = 0;
+	gpulens::Limits limits_{};
 };
 
 int run_victim(LoadProgress *file, double ms)
 {
 	Work work;
-	auto *results = allocate_host<volatile uint32_t>(2);
-	void *done[] = {make_event(DISABLE_TIMING), make_event(DISABLE_TIMING)};
+	auto *results = allocate_host<uint32_t>(2);
+	cudaEvent_t done[2];
 	uint32_t expected = 0;
 	bool known = false;
 
+	for (cudaEvent_t &event : done)
+		CHECK(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
 	std::thread([file, counter = work.counter] { // not every file system's pages can be mapped by the GPU
 		for (;; std::this_thread::sleep_for(std::chrono::microseconds(20)))
 			file->rounds = counter->rounds;
@@ -137,23 +119,21 @@ int run_victim(LoadProgress *file, double ms)
 	work.calibrate(ms);
 	for (unsigned i = 0; !stopped; i++) {
 		unsigned k = i % 2;
-		uint64_t sum = work.sums + k * sizeof(uint32_t);
 		if (i >= 2) {
-			check(driver().wait_event(done[k]), "cuEventSynchronize");
+			CHECK(cudaEventSynchronize(done[k]));
 			if (!known)
 				expected = results[k];
 			known = true;
 			file->wrong += results[k] != expected;
 			file->kernels++;
 		}
-		check(driver().set_async(sum, 0, sizeof(uint32_t), nullptr), "cuMemsetD8Async");
+		CHECK(cudaMemsetAsync(work.sums + k, 0, sizeof(uint32_t), nullptr));
 		work.launch(work.rounds, k);
-		check(driver().to_host(const_cast<uint32_t *>(&results[k]), sum, sizeof(uint32_t), nullptr),
-		      "cuMemcpyDtoHAsync");
-		check(driver().record(done[k], nullptr), "cuEventRecord");
+		CHECK(cudaMemcpyAsync(results + k, work.sums + k, sizeof(uint32_t), cudaMemcpyDeviceToHost, nullptr));
+		CHECK(cudaEventRecord(done[k], nullptr));
 		file->ready = 1;
 	}
-	check(cuda().wait(nullptr), "cuStreamSynchronize");
+	CHECK(cudaStreamSynchronize(nullptr));
 	return file->wrong != 0;
 }
 
@@ -223,7 +203,7 @@ int run_urgent(LoadProgress *file, double ms, double period, double seconds)
 		work.calibrate(ms);
 	for (unsigned i = 0; i < WARM_UPS; i++)
 		work.launch(1, 0);
-	check(cuda().wait(nullptr), "cuStreamSynchronize");
+	CHECK(cudaStreamSynchronize(nullptr));
 	file->length_ns = static_cast<uint64_t>(work.measure_ms(MEASURED) / MEASURED * 1e6);
 	file->ready = 1;
 	while (getenv("GPULENS_LOAD_WAIT") && !file->go && !stopped)
@@ -238,7 +218,7 @@ int run_urgent(LoadProgress *file, double ms, double period, double seconds)
 		jobs.begin();
 		work.launch(work.rounds, 0);
 		s.launched = now_us();
-		check(cuda().wait(nullptr), "cuStreamSynchronize");
+		CHECK(cudaStreamSynchronize(nullptr));
 		jobs.end();
 		s.noticed = now_us();
 		s.began = static_cast<double>(work.counter->began) / 1000.0;
@@ -270,12 +250,6 @@ int main(int argc, char **argv)
 	}
 	signal(SIGTERM, [](int) { stopped = 1; });
 	file->pid = static_cast<uint64_t>(getpid());
-	try {
-		gpulens::make_current(0);
-		return victim ? run_victim(file, atof(argv[3]))
-			      : run_urgent(file, atof(argv[3]), atof(argv[4]), atof(argv[5]));
-	} catch (const std::exception &e) {
-		fprintf(stderr, "gpulens-schedule-load: %s\n", e.what());
-		return 1;
-	}
+	CHECK(cudaSetDevice(0));
+	return victim ? run_victim(file, atof(argv[3])) : run_urgent(file, atof(argv[3]), atof(argv[4]), atof(argv[5]));
 }

@@ -26,15 +26,6 @@
 #include <thread>
 #include <vector>
 
-#define CHECK(call)                                                                                                    \
-	do {                                                                                                           \
-		cudaError_t err = (call);                                                                              \
-		if (err != cudaSuccess) {                                                                              \
-			fprintf(stderr, "gpulens-tenants: %s: %s\n", #call, cudaGetErrorString(err));                  \
-			exit(1);                                                                                       \
-		}                                                                                                      \
-	} while (0)
-
 static const unsigned N = 2048, JOBS = 300, UINT4_BYTES = 16;
 
 struct Task {

@@ -326,9 +326,11 @@ int cuDeviceGetAttribute(int *to, int which, int)
 	      : which == 95  ? capability >= 60
 	      : which == 16  ? 2 * static_cast<int>(all_tpcs())
 	      : which == 39  ? 2048
+	      : which == 40  ? 3
+	      : which == 97  ? 232448
 	      : which == 106 ? 32
 			     : is_under_mps();
-	return which == 133 || which == 16 || which == 39 || which == 106 ||
+	return which == 133 || which == 16 || which == 39 || which == 40 || which == 97 || which == 106 ||
 			       (capability && (which == 75 || which == 76 || which == 95))
 		       ? 0
 		       : 1;

@@ -396,6 +396,14 @@ cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t from, cudaEvent_t to)
 
 namespace gpulens {
 
+void check_call(cudaError_t err, const char *call)
+{
+	if (err != cudaSuccess) {
+		fprintf(stderr, "fake_runtime: %s: %d\n", call, err);
+		exit(1);
+	}
+}
+
 cudaError_t read_limits(int, Limits *limits)
 {
 	*limits = {"Fake GPU", SMS, 2048, 32, 49152, 2, 90};

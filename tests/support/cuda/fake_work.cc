@@ -267,6 +267,11 @@ int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes, void *stre
 	return start_copy(to_pointer(to), from, bytes, stream);
 }
 
+int cuMemcpyAsync(uint64_t to, uint64_t from, size_t bytes, void *stream)
+{
+	return start_copy(to_pointer(to), to_pointer(from), bytes, stream);
+}
+
 int cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t bytes, void *stream)
 {
 	return start_copy(to, to_pointer(from), bytes, stream);
