@@ -8,6 +8,7 @@
 #include "gpulens/cmd/simulate_policy.hpp"
 #include "gpulens/cmd/warps.hpp"
 #include "gpulens/plan/commands.hpp"
+#include "lib/base/file.hpp"
 #include "lib/base/format.hpp"
 #include "lib/tpc/place.hpp"
 
