@@ -61,7 +61,7 @@ USES = {
     "tools/partition": CORE + LIB,
     # Libraries that are preloaded into programs of users; they use as little as possible.
     "tools/preload": CORE + ("tools/lib/launch", "tools/lib/rm"),
-    # Code for GPUs, and the functions of libcuda.so.1 that start it.
+    # Code for GPUs, and the part of CUDA's runtime that starts it.
     "tools/device": LIB + ("tools/partition",),
     "tools/probe": ("tools/device", "tools/lib/launch", "tools/lib/schedule", "tools/partition"),
     "tools/gpulens/out": CORE + LIB + ("src", "procfs"),

@@ -246,11 +246,6 @@ struct Mailbox {
 	u64 time;
 };
 
-kernel void tell_time(global volatile struct Mailbox *mail)
-{
-	mail->time = read_timer();
-}
-
 kernel void answer_requests(global volatile struct Mailbox *mail, u32 rounds, u64 limit)
 {
 	u64 start = read_timer();

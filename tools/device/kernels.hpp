@@ -27,7 +27,6 @@ namespace gpulens {
 //	run_walk(BlockRecord *records, u64 *words, u64 count, u32 reads, u64 *sums)
 //	                     each word is the index of the next one to read. Threads begin at places that are spread evenly. sums:
 //	                     a word for each thread, so that the reads are not left out
-//	tell_time(Mailbox *mail)
 //	answer_requests(Mailbox *mail, u32 rounds, u64 limit)
 //	                     replies to each request with the GPU's time; gives up after limit ns
 //	measure_resolution(Mailbox *mail, u32 steps)

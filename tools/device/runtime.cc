@@ -2,9 +2,9 @@
 // Loads the functions of the driver API that it calls, and ends the program where one is missing.
 #include "device/runtime.hpp"
 
-#include "device/driver.hpp"
 #include "device/kernels.hpp"
 #include "lib/launch/symbol.hpp"
+#include "partition/cuda.hpp"
 
 #include <cerrno>
 #include <cstdio>
@@ -13,7 +13,6 @@
 #include <unordered_map>
 
 using gpulens::cuda;
-using gpulens::driver;
 
 namespace {
 
@@ -97,7 +96,8 @@ cudaError_t cudaMallocHost(void **to, size_t bytes)
 
 cudaError_t cudaHostAlloc(void **to, size_t bytes, unsigned)
 {
-	return driver().host_alloc(to, bytes, PORTABLE_MAPPED);
+	static const auto allocate = find_function<void **, size_t, unsigned>("cuMemHostAlloc");
+	return allocate(to, bytes, PORTABLE_MAPPED);
 }
 
 cudaError_t cudaMallocManaged(void **to, size_t bytes, unsigned)
@@ -108,7 +108,8 @@ cudaError_t cudaMallocManaged(void **to, size_t bytes, unsigned)
 
 cudaError_t cudaMemset(void *to, int value, size_t bytes)
 {
-	return driver().set(to_address(to), static_cast<unsigned char>(value), bytes);
+	static const auto set = find_function<uint64_t, unsigned char, size_t>("cuMemsetD8_v2");
+	return set(to_address(to), static_cast<unsigned char>(value), bytes);
 }
 
 cudaError_t cudaMemsetAsync(void *to, int value, size_t bytes, cudaStream_t stream)
@@ -154,7 +155,8 @@ cudaError_t cudaDeviceSynchronize()
 
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t *to, unsigned flags)
 {
-	return driver().make_event(reinterpret_cast<void **>(to), flags);
+	static const auto make = find_function<cudaEvent_t *, unsigned>("cuEventCreate");
+	return make(to, flags);
 }
 
 cudaError_t cudaEventDestroy(cudaEvent_t event)
@@ -165,17 +167,20 @@ cudaError_t cudaEventDestroy(cudaEvent_t event)
 
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
 {
-	return driver().record(event, stream);
+	static const auto record = find_function<void *, void *>("cuEventRecord");
+	return record(event, stream);
 }
 
 cudaError_t cudaEventSynchronize(cudaEvent_t event)
 {
-	return driver().wait_event(event);
+	static const auto wait = find_function<void *>("cuEventSynchronize");
+	return wait(event);
 }
 
 cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t from, cudaEvent_t to)
 {
-	return driver().elapsed(ms, from, to);
+	static const auto measure = find_function<float *, void *, void *>("cuEventElapsedTime");
+	return measure(ms, from, to);
 }
 }
 
@@ -191,7 +196,8 @@ void check_call(cudaError_t err, const char *call)
 
 cudaError_t read_limits(int device, Limits *limits)
 {
-	int major = 0, minor = 0, err = driver().name(limits->name, sizeof(limits->name), device);
+	static const auto read_name = find_function<char *, int, int>("cuDeviceGetName");
+	int major = 0, minor = 0, err = read_name(limits->name, sizeof(limits->name), device);
 	const struct {
 		int which, *to;
 	} wanted[] = {{MULTIPROCESSOR_COUNT, &limits->sms},

@@ -256,7 +256,7 @@ private:
 			CHECK(cudaEventCreateWithFlags(&to, 0));
 			CHECK(cudaEventRecord(from, service_stream()));
 			service_launch();
-			CHECK(gpulens::launch("tell_time", single_thread(service_stream()), mail_));
+			CHECK(gpulens::launch("stamp", single_thread(service_stream()), &mail_->time));
 			CHECK(cudaEventRecord(to, service_stream()));
 			CHECK(cudaStreamSynchronize(service_stream()));
 			CHECK(cudaEventElapsedTime(&ms, from, to));

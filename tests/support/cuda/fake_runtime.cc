@@ -185,8 +185,8 @@ cudaError_t run_kernel(const std::string &name, const Call &call, void **paramet
 		get_parameter<Mailbox *>(parameters, 0)->time = 32;
 		return cudaSuccess;
 	}
-	if (name.find("tell_time") != name.npos) {
-		get_parameter<Mailbox *>(parameters, 0)->time = static_cast<u64>(begin);
+	if (name.find("stamp") != name.npos) {
+		*get_parameter<u64 *>(parameters, 0) = static_cast<u64>(begin);
 		return cudaSuccess;
 	}
 	if (name.find("run_spin") != name.npos)

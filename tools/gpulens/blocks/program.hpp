@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Runs the program that launches kernels, tools/probe/probe_kernels.cc, which may fork and crash. That file describes the text protocol between both.
+// Runs the program that launches kernels, tools/probe/probe_kernels.cc, which may fork and crash. That file describes the text
+// protocol between both.
 #pragma once
 #include "gpulens/blocks/log.hpp"
 

@@ -24,7 +24,6 @@ namespace tool::experiment {
 
 using gpulens::check;
 using gpulens::cuda;
-using gpulens::driver;
 using gpulens::Layout;
 using gpulens::TpcMask;
 

@@ -15,7 +15,6 @@ namespace tool::experiment {
 
 using gpulens::check;
 using gpulens::cuda;
-using gpulens::driver;
 using json = nlohmann::ordered_json;
 
 namespace {

@@ -4,6 +4,7 @@
 
 #include "device/kernels.hpp"
 #include "lib/base/errors.hpp"
+#include "lib/launch/symbol.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -17,7 +18,6 @@ namespace tool::experiment {
 
 using gpulens::check;
 using gpulens::cuda;
-using gpulens::driver;
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
@@ -31,6 +31,28 @@ constexpr int MULTIPROCESSOR_COUNT = 16, MAX_THREADS_PER_MULTIPROCESSOR = 39, MA
 constexpr u64 GAP_NS = 20'000, LIMIT_NS = 60'000'000'000;
 constexpr u32 MAX_SLICES = 200'000;
 constexpr int CLOCK_ROUNDS = 10;
+
+template <typename F> void load_function(const char *name, F &function)
+{
+	if (!gpulens::find_symbol(cuda().library, name, function))
+		throw Error(Error::Missing, fmt::format("libcuda.so.1 has no {}", name));
+}
+
+Driver load_driver()
+{
+	Driver d{};
+
+	load_function("cuDeviceGetName", d.name);
+	load_function("cuEventCreate", d.make_event);
+	load_function("cuEventRecord", d.record);
+	load_function("cuEventSynchronize", d.wait_event);
+	load_function("cuEventElapsedTime", d.elapsed);
+	load_function("cuMemHostAlloc", d.host_alloc);
+	load_function("cuMemcpyHtoDAsync_v2", d.to_device);
+	load_function("cuMemcpyDtoHAsync_v2", d.to_host);
+	load_function("cuMemsetD8_v2", d.set);
+	return d;
+}
 
 void *make_event()
 {
@@ -59,6 +81,12 @@ void Stage::wait_for_stop() const
 {
 	while (!stop && !failed)
 		std::this_thread::sleep_for(milliseconds(1));
+}
+
+const Driver &driver()
+{
+	static const Driver loaded = load_driver();
+	return loaded;
 }
 
 Device::Device()

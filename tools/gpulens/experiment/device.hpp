@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 // CUDA's device 0 in this process, with what the experiments call of the driver API. All functions throw Error.
 #pragma once
-#include "device/driver.hpp"
 #include "gpulens/experiment/trace.hpp"
+#include "partition/cuda.hpp"
 
 #include <atomic>
 #include <chrono>
@@ -28,6 +28,20 @@ struct Stage {
 	// Sleeps until stop.
 	void wait_for_stop() const;
 };
+
+// Functions of libcuda.so.1 beyond gpulens::Cuda. All return a CUresult.
+struct Driver {
+	int (*name)(char *, int, int device);
+	int (*make_event)(void **, unsigned flags);
+	int (*record)(void *event, void *stream);
+	int (*wait_event)(void *event);
+	int (*elapsed)(float *ms, void *from, void *to);
+	int (*host_alloc)(void **, size_t, unsigned flags);
+	int (*to_device)(uint64_t, const void *, size_t, void *stream);
+	int (*to_host)(void *, uint64_t, size_t, void *stream);
+	int (*set)(uint64_t, unsigned char, size_t);
+};
+const Driver &driver();
 
 class Device {
 public:

@@ -23,7 +23,6 @@ namespace tool::experiment {
 
 using gpulens::check;
 using gpulens::cuda;
-using gpulens::driver;
 
 namespace {
 
