@@ -278,3 +278,22 @@ def test_the_guard_outlives_a_signal_to_the_group(folder: pathlib.Path) -> None:
         process.stdin.close()
         assert process.stdout.read().startswith("ran on 0 1\n")
         assert process.wait(timeout=600) == 7
+
+
+def test_signals_that_a_program_ignored_do_not_end_the_command() -> None:
+    """Also those that the command, which did not run meanwhile, has not passed on when the program has ended. Seen
+    failing: it ended by the second one."""
+    program = "trap '' INT HUP; echo ready; read x; exit 7"
+    with subprocess.Popen([str(TOOL), "run", "-q", "--", "sh", "-c", program], stdin=subprocess.PIPE,
+                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, start_new_session=True,
+                          env=fake_environment()) as process:
+        assert process.stdin and process.stdout and process.stdout.readline() == "ready\n"
+        (child,) = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text(encoding="ascii").split()
+        process.send_signal(signal.SIGSTOP)
+        os.killpg(process.pid, signal.SIGHUP)
+        os.killpg(process.pid, signal.SIGINT)
+        process.stdin.close()
+        while pathlib.Path(f"/proc/{child}/stat").read_text(encoding="ascii").rsplit(")", 1)[1].split()[0] != "Z":
+            time.sleep(0.01)
+        process.send_signal(signal.SIGCONT)
+        assert process.wait(timeout=600) == 7

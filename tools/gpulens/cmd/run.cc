@@ -169,8 +169,10 @@ public:
 
 		for (;;) {
 			pid_t ended = waitpid(program, &status, WNOHANG);
-			if (ended == program)
+			if (ended == program) {
+				drop_pending();
 				return status;
+			}
 			if (ended < 0)
 				throw Error(Error::Source,
 					    fmt::format("process {}: {}", program, std::strerror(errno)));
@@ -182,6 +184,15 @@ public:
 	}
 
 private:
+	// What came while the program ran was for the program, and would end this process instead.
+	void drop_pending() const
+	{
+		timespec none{};
+
+		while (sigtimedwait(&set_, nullptr, &none) > 0)
+			;
+	}
+
 	sigset_t set_{}, before_{};
 };
 
