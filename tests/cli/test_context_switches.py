@@ -103,7 +103,7 @@ HIDDEN = {"hidden": r"^GR0 +context 0  ", "kernel": r"^GR0 +context of the drive
 @pytest.mark.parametrize("switches", HIDDEN)
 def test_contexts_without_a_process(tmp_path: pathlib.Path, switches: str) -> None:
     """Other users' are hidden from those who have no right to see them; the driver's own have none."""
-    done, rows = record_switches(tmp_path / "a.csv", switches)
+    done, rows = record_switches(tmp_path / "a.csv", switches, "--every", "500us", seconds=4)
     assert {row["pid"] for row in rows} == {""} and len(rows) > 900
     assert re.search(HIDDEN[switches], done.stdout, re.M), done.stdout
 
@@ -134,9 +134,9 @@ REFUSED = {
 @pytest.mark.parametrize("switches", REFUSED)
 def test_where_the_driver_gives_no_records_it_is_sampled_and_why(tmp_path: pathlib.Path, switches: str) -> None:
     """The second line says so; the processes come from coincidences, as before."""
-    done, rows = record_switches(tmp_path / "a.csv", switches, seconds=4)
+    done, rows = record_switches(tmp_path / "a.csv", switches, "--every", "500us", seconds=4)
     lines = done.stdout.splitlines()
-    assert " ticks every 100.000 us requested, " in lines[0]
+    assert " ticks every 500.000 us requested, " in lines[0]
     assert lines[1] == f"sampled, as the driver gives no records of context switches: {REFUSED[switches]}"
     assert {row["evidence"] for row in rows} == {"resident"}
 

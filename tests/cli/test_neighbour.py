@@ -13,31 +13,31 @@ from support.program import TOOL
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_neighbour_runs_on_its_tpcs_for_a_time(kind: str, tmp_path: pathlib.Path) -> None:
-    """The fake writes its SMs into a file, which is gone afterwards. Seen failing with the limit ignored."""
-    with subprocess.Popen([str(TOOL), "--json", "neighbour", kind, "--tpcs", "6-7", "--for", "500ms", "--probe", FAKE],
-                          env=fake_environment(FAKE_LOADS=str(tmp_path)), stdout=subprocess.PIPE,
-                          stderr=subprocess.PIPE, text=True) as process:
-        assert process.stdout and process.stderr
-        assert process.stderr.readline() == f"gpulens: {kind} neighbour runs on TPCs 6-7 of 0000:01:00.0\n"
-        assert (tmp_path / kind).read_text(encoding="ascii") == "12 13 14 15"
-        told = check_schema("neighbour", json.loads(process.stdout.read()))
-    assert process.returncode == 0 and told["launches"] == 12 and told["seconds"] >= 0.5
-    assert not (tmp_path / kind).exists()
+def test_a_neighbour_ends_after_its_time(kind: str) -> None:
+    """Seen failing with the limit ignored."""
+    done = run_gpulens("--json", "neighbour", kind, "--tpcs", "6-7", "--for", "500ms", "--probe", FAKE)
+    assert done.stderr == f"gpulens: {kind} neighbour runs on TPCs 6-7 of 0000:01:00.0\n"
+    told = check_schema("neighbour", json.loads(done.stdout))
+    assert done.returncode == 0 and told["launches"] == 12 and told["seconds"] >= 0.5
 
 
-def test_a_signal_ends_a_neighbour_of_the_whole_gpu(tmp_path: pathlib.Path) -> None:
-    """Without a limit it has every SM, and without --for it ends by SIGINT or SIGTERM, with its result. Seen
-    failing with the number of launches ignored."""
+@pytest.mark.parametrize("words,where,sms", (([], "the whole GPU", [*range(132)]),
+                                             (["--tpcs", "6-7"], "TPCs 6-7 of 0000:01:00.0", [12, 13, 14, 15])))
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_signal_ends_a_neighbour(kind: str, words: list[str], where: str, sms: list[int],
+                                   tmp_path: pathlib.Path) -> None:
+    """Without --for it ends by SIGINT or SIGTERM, with its result. The fake writes its SMs into a file, which is gone
+    afterwards. Seen failing with the number of launches ignored, and with the limit ignored."""
     for signal_number in (signal.SIGINT, signal.SIGTERM):
-        with subprocess.Popen([str(TOOL), "neighbour", "copies", "--probe", FAKE], stdout=subprocess.PIPE, text=True,
-                              env=fake_environment(FAKE_LOADS=str(tmp_path)), stderr=subprocess.PIPE) as process:
+        with subprocess.Popen([str(TOOL), "neighbour", kind, *words, "--probe", FAKE], stdout=subprocess.PIPE,
+                              env=fake_environment(FAKE_LOADS=str(tmp_path)), stderr=subprocess.PIPE,
+                              text=True) as process:
             assert process.stdout and process.stderr
-            assert process.stderr.readline() == "gpulens: copies neighbour runs on the whole GPU\n"
-            assert len((tmp_path / "copies").read_text(encoding="ascii").split()) == 132
+            assert process.stderr.readline() == f"gpulens: {kind} neighbour runs on {where}\n"
+            assert [int(sm) for sm in (tmp_path / kind).read_text(encoding="ascii").split()] == sms
             process.send_signal(signal_number)
-            assert re.fullmatch(r"copies: 12 launches in \d+\.\d s\n", process.stdout.read())
-        assert process.returncode == 0 and not (tmp_path / "copies").exists()
+            assert re.fullmatch(rf"{kind}: 12 launches in \d+\.\d s\n", process.stdout.read())
+        assert process.returncode == 0 and not (tmp_path / kind).exists()
 
 
 def test_a_neighbour_runs_on_the_whole_gpu_that_is_named(tmp_path: pathlib.Path) -> None:

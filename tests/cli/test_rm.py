@@ -543,7 +543,7 @@ def test_record_names_tsgs_reported_by_run(tmp_path: pathlib.Path) -> None:
     lines = (tmp_path / "tsgs").read_text(encoding="ascii").splitlines()
     copies = json.dumps({**json.loads(lines[-1]), "channels": [31]})  # where ids count per runlist
     (tmp_path / "tsgs").write_text("\n".join([*lines, copies]) + "\n", encoding="ascii")
-    done = gpulens_by_clock("--source", "rm", "record", "--for", "3s", "--every", "250us", "--tsgs",
+    done = gpulens_by_clock("--source", "rm", "record", "--for", "1s", "--every", "250us", "--tsgs",
                             str(tmp_path / "tsgs"), "-o", str(tmp_path / "a.csv"), env=fake_rm())
     assert (done.returncode, done.stderr) == (0, "")
     rows = [line.split() for line in done.stdout.splitlines()[3:]]  # after why it is sampled

@@ -37,10 +37,10 @@ class Machine(NamedTuple):
 
     def pid_of(self, gpu: int, name: str) -> int:
         """The pid of the program of that process, as the guest's ps shows it."""
-        programs = self.guest.check("for link in /proc/[0-9]*/exe; do pid=${link#/proc/}; pid=${pid%/exe}; "
-                                    "echo $pid $(cat /proc/$pid/comm) $(tr '\\0' ' ' </proc/$pid/environ); done")
-        found = re.findall(rf"^(\d+) {name} .*GPULENS_RUN_FILE={fake_driver.FOLDER}/gpu{gpu}-\d+/tsgs", programs, re.M)
-        assert len(found) == 1, programs
+        text = self.guest.run(f"grep -l '^{name}$' /proc/[0-9]*/comm; grep -l 'GPULENS_RUN_FILE={fake_driver.FOLDER}/"
+                              f"gpu{gpu}-' /proc/[0-9]*/environ")[1]
+        found = [*{*re.findall(r"^/proc/(\d+)/comm$", text, re.M)} & {*re.findall(r"(\d+)/environ$", text, re.M)}]
+        assert len(found) == 1, text
         return int(found[0])
 
 

@@ -13,6 +13,7 @@
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <map>
+#include <memory>
 #include <sched.h>
 #include <set>
 #include <string>
@@ -114,30 +115,38 @@ private:
 };
 
 // The threads of a process, and the processes that they started.
-struct Process {
+class Process {
+public:
 	std::map<uint32_t, Thread> threads; // by tid, which a later thread may have again
 	std::vector<uint32_t> children;
 
-	void find_all(uint32_t pid)
+	explicit Process(uint32_t pid)
+		: folder_("/proc/" + std::to_string(pid) + "/task"), tasks_(opendir(folder_.c_str()), closedir)
 	{
-		std::string folder = "/proc/" + std::to_string(pid) + "/task";
-		DIR *tasks = opendir(folder.c_str());
+	}
+
+	void find_all()
+	{
 		std::set<uint32_t> there;
 
 		children.clear();
 		std::erase_if(threads, [](const auto &entry) { return entry.second.has_ended(); });
-		while (dirent *task = tasks ? readdir(tasks) : nullptr) {
+		if (tasks_)
+			rewinddir(tasks_.get());
+		while (dirent *task = tasks_ ? readdir(tasks_.get()) : nullptr) {
 			if (task->d_name[0] == '.')
 				continue;
 			uint32_t tid = static_cast<uint32_t>(atoi(task->d_name));
 			there.insert(tid);
-			threads.try_emplace(tid, folder + '/' + task->d_name)
+			threads.try_emplace(tid, folder_ + '/' + task->d_name)
 				.first->second.visit_children([&](uint32_t child) { children.push_back(child); });
 		}
-		if (tasks)
-			closedir(tasks);
 		std::erase_if(threads, [&](const auto &entry) { return !there.contains(entry.first); });
 	}
+
+private:
+	std::string folder_;
+	std::unique_ptr<DIR, int (*)(DIR *)> tasks_;
 };
 
 // The processes of the page, and what the test and these started.
@@ -146,12 +155,10 @@ public:
 	// Returns whether all of them sleep, are stopped or have ended, and have since the last call.
 	bool look(const Page &clock)
 	{
-		Process self;
-
 		seen_.clear();
 		busy_ = 0;
-		self.find_all(static_cast<uint32_t>(getpid()));
-		for (uint32_t child : self.children)
+		self_.find_all();
+		for (uint32_t child : self_.children)
 			visit(child);
 		for (const Waiter &w : clock.waiters)
 			if (uint32_t pid = w.pid; pid && pid != static_cast<uint32_t>(getpid()))
@@ -167,19 +174,23 @@ private:
 	{
 		if (busy_ || !seen_.insert(pid).second)
 			return;
-		Process &p = processes_[pid];
+		Process &p = processes_.try_emplace(pid, pid).first->second;
 		bool sleeps = !p.threads.empty();
 		for (auto &[tid, thread] : p.threads)
 			sleeps = thread.sleeps_on() && sleeps;
 		if (!sleeps) { // it may have started others
-			p.find_all(pid);
-			if (!p.threads.empty())
-				busy_ = pid;
+			p.find_all();
+			if (p.threads.empty()) { // it has ended
+				processes_.erase(pid);
+				return;
+			}
+			busy_ = pid;
 		}
 		for (uint32_t child : p.children)
 			visit(child);
 	}
 
+	Process self_{static_cast<uint32_t>(getpid())};
 	std::map<uint32_t, Process> processes_; // by pid
 	std::set<uint32_t> seen_;
 	uint32_t busy_ = 0;
