@@ -34,8 +34,7 @@ TURNS = ("a partition separates TPCs, not time: processes on one graphics runlis
          "except under MPS, ")
 SHARED = ("partitions share L2 cache and memory bandwidth: in half of an H200, memory-bound work took 2.0 times as "
           "long beside memory-bound work in the other half, compute-bound work 1.8 times")
-NO_MPS = ("which no process uses now, as far as NVIDIA's driver reports (gpulens run --mps runs programs under "
-          "it)")
+NO_MPS = "which no process uses now, as far as NVIDIA's driver reports (gpulens run --mps runs programs under it)"
 USED = "which other programs use on this GPU"
 UNDER = ("under MPS, programs on other TPCs run at the same time; which TPCs the bits of the mask are was verified "
          "without MPS, and under it how many SMs they leave")
@@ -377,10 +376,9 @@ def list_partitions(*pids: int) -> list[dict[str, Any]]:
 
 
 def shared_by(*pids: int) -> list[str]:
-    """What these processes share with each other, by its lines. Programs of tests beside share with them, too."""
-    return [shared for first, second, shared in re.findall(
-        r"^(\d+) \(.*\) and (\d+) \(.*\) share (.*)$", run_tool("partitions").stdout, re.M)
-            if {int(first), int(second)} <= {*pids}]
+    """What these processes share with each other; programs of tests beside share with them, too."""
+    lines = re.findall(r"^(\d+) \(.*\) and (\d+) \(.*\) share (.*)$", run_tool("partitions").stdout, re.M)
+    return [shared for first, second, shared in lines if {int(first), int(second)} <= {*pids}]
 
 
 def test_pages_are_read_as_they_are_documented() -> None:
@@ -485,8 +483,7 @@ def tree_of(program: str, *words: str) -> Iterator[int]:
 
 def children_of(pid: int) -> list[int]:
     """The children of a process, from /proc."""
-    text = pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii")
-    return [int(child) for child in text.split()]
+    return [int(child) for child in pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text("ascii").split()]
 
 
 def test_a_process_is_listed_once(program: str) -> None:

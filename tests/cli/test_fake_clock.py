@@ -23,9 +23,11 @@ print(time.monotonic())
 
 
 def test_a_wait_that_only_the_kernel_ends() -> None:
-    """A process that sleeps, but by no time of this clock, is awaited. Seen failing with the time led to its end."""
+    """A process that sleeps, but by no time of this clock, is awaited, and no time of it passes. Seen failing with the
+    time led to its end."""
+    CLOCK.restart()
     with subprocess.Popen(["sleep", "0.2"], text=True) as process:
-        assert CLOCK.wait(process) == 0
+        assert CLOCK.wait(process) == 0 and CLOCK.now() == 1000
 
 
 def test_no_time_passes_while_an_orphan_computes() -> None:

@@ -217,8 +217,9 @@ uint32_t fake_clock_settle(const Page *clock, unsigned seconds)
 	return processes.busy();
 }
 
-// Lets time pass up to the next end of a wait, or to `limit`. Returns whether a wait ended.
-bool fake_clock_step(Page *clock, uint64_t limit)
+// Lets time pass up to the next end of a wait, or to `limit`, but not where nothing waits for a time: then the kernel is awaited,
+// unless all is idle. Returns whether a wait ended.
+bool fake_clock_step(Page *clock, uint64_t limit, bool idle)
 {
 	uint64_t next = UINT64_MAX;
 
@@ -231,6 +232,8 @@ bool fake_clock_step(Page *clock, uint64_t limit)
 		if (w.deadline > clock->now) // one that is over is of a process that is stopped
 			next = std::min(next, w.deadline.load());
 	});
+	if (next == UINT64_MAX && !idle)
+		return false;
 	clock->now = std::max(clock->now.load(), std::min(next, limit));
 	each([&](Waiter &w) {
 		if (w.deadline > clock->now)
