@@ -18,6 +18,7 @@ from support.program import ROOT, TOOL
 SVG = "{http://www.w3.org/2000/svg}"
 TRACES = {"r1": "R1", "fig5": "R2", "fig6": "R4", "fig7": "R4", "fig8": "R5", "fig9": "R5", "fig10": "R8"}
 PITFALLS = {"pitfalls": "P3.1-P3.4"}
+SHARING = {"sharing": "slices"}
 TABLES = {"table3": "RTAS'23, Obs. 1", "fig13": "RTAS'23, Fig. 13", "fig14": "RTAS'23, Obs. 2"}
 
 
@@ -28,13 +29,13 @@ def simulate_one(*words: str, status: int = 0) -> Any:
     return result
 
 
-@pytest.mark.parametrize("name", (*TRACES, *TABLES, *PITFALLS))
+@pytest.mark.parametrize("name", (*TRACES, *TABLES, *PITFALLS, *SHARING))
 def test_a_gpu_that_keeps_to_the_rules_shows_them(name: str) -> None:
     """Each simulation by the rules is judged as "seen". Seen failing with turns of kernels that overlap, and with
     partitions of table3 that share their TPCs."""
     result = simulate_one(name)
     assert (result["verdict"], result["simulated"], result["without"]) == ("seen", True, None), result["sentence"]
-    assert result["rule"] == {**TRACES, **TABLES, **PITFALLS}[name]
+    assert result["rule"] == {**TRACES, **TABLES, **PITFALLS, **SHARING}[name]
 
 
 # Experiment, the rule that its GPU breaks, verdict, exit status.
@@ -42,7 +43,8 @@ BROKEN = [("r1", "R1", "not seen", 1), ("fig5", "R2", "not seen", 1), ("fig6", "
           ("fig7", "R4", "not seen", 1), ("fig8", "R5", "not seen", 1), ("fig8", "R4", "cannot be told", 5),
           ("fig9", "R4", "not seen", 1), ("fig9", "R5", "not seen", 1), ("fig10", "R8", "not seen", 1),
           ("table3", "masks", "not seen", 1), ("fig13", "masks", "cannot be told", 5),
-          ("fig14", "masks", "not seen", 1), ("pitfalls", "P3.4", "not seen", 1)]
+          ("fig14", "masks", "not seen", 1), ("pitfalls", "P3.4", "not seen", 1),
+          ("sharing", "slices", "not seen", 1)]
 
 
 @pytest.mark.parametrize("name,rule,verdict,status", BROKEN)
@@ -91,11 +93,11 @@ def test_all_write_files(tmp_path: pathlib.Path) -> None:
     failing with CSV of the last experiment only."""
     folder = tmp_path / "new" / "results"
     report = check_report("experiment", "experiment", "--all", "--simulate", "-o", str(folder))
-    names = {*TRACES, *TABLES}
+    names = {*TRACES, *TABLES, *SHARING}
     assert {result["experiment"] for result in report["results"]} == {*names, *PITFALLS}
     assert {file.name for file in folder.iterdir()} == {
         "pitfalls.json", *(f"{name}.json" for name in names), *(f"{name}.svg" for name in names),
-        *(f"{name}.csv" for name in TABLES)}
+        *(f"{name}.csv" for name in (*TABLES, *SHARING))}
     for result in report["results"]:
         name = result["experiment"]
         assert json.loads((folder / f"{name}.json").read_text("utf-8")) == result
@@ -163,11 +165,11 @@ def test_text_and_list() -> None:
     assert done.stdout.splitlines()[0] == "fig7, simulated"
     assert done.stdout.splitlines()[-1].startswith("R4, seen: the tasks take turns: in ")
     listed = run_gpulens("experiment", "--list").stdout.splitlines()[1:]
-    assert [line.split()[0] for line in listed] == [*TRACES, *TABLES, *PITFALLS]
+    assert [line.split()[0] for line in listed] == [*TRACES, *TABLES, *PITFALLS, *SHARING]
     check_report("experiment_list", "experiment", "--list")
 
 
-BAD = [(["fig11"], "not in {r1,fig5,fig6,fig7,fig8,fig9,fig10,table3,fig13,fig14,pitfalls}"),
+BAD = [(["fig11"], "not in {r1,fig5,fig6,fig7,fig8,fig9,fig10,table3,fig13,fig14,pitfalls,sharing}"),
        ([], "NAME, --all or --list is wanted"),
        (["fig6", "--all"], "excludes"),
        (["fig6", "--without", "R4"], "requires --simulate"),

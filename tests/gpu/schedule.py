@@ -6,7 +6,7 @@ driver's status. Prints a line of JSON for each finding:
     PYTHONPATH=tests schedule.py LOAD LIBRARY [NAME...]
 
 LOAD is the compiled program, LIBRARY is libgpulens-run.so. NAME: of the experiments, all when none is named; those that
-judge a goal ("misses", "shares", "alone", "mps"), and "host", which says what part of the misses is the host's, are in
+judge a goal ("misses", "shares", "alone"), and "host", which says what part of the misses is the host's, are in
 schedule_goals.py. A hold lasts for a second at most: the agent ends it.
 Policies want GPULENS_TOOL, the command gpulens, and libgpulens-partition.so in the folder of LIBRARY.
 """
@@ -18,7 +18,7 @@ import sys
 import time
 from typing import Callable
 
-from schedule_goals import judge_lone_programs, judge_misses, judge_mps, judge_shares, measure_host
+from schedule_goals import judge_lone_programs, judge_misses, judge_shares, measure_host
 from support.loads import (COUNT, DISABLE, DISABLE_PREEMPT, PREEMPT, RELEASE, SET_SLICE, UNLIST, Program,
                            print_finding, rates_of, run_policy, run_victim, share_of, sum_up, time_urgent, use_programs)
 
@@ -284,7 +284,7 @@ EXPERIMENTS: dict[str, Callable[[], None]] = {
     "baseline": measure_baseline, "preempt": measure_preemption, "hold": measure_holds, "times": measure_hold_times,
     "slices": measure_slices, "deaths": measure_deaths, "end": measure_end_to_end, "user": measure_as_user,
     "policy": measure_policies, "slots": measure_slots, "host": measure_host, "misses": judge_misses,
-    "shares": judge_shares, "alone": judge_lone_programs, "mps": judge_mps}
+    "shares": judge_shares, "alone": judge_lone_programs}
 
 
 def main() -> None:

@@ -1,22 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0
 """Experiments of schedule.py that judge a goal: jobs under EDF with a utilisation of 0.85, shares, the throughput of a
-program that is alone, and an urgent program beside a saturating one with NVIDIA's MPS and with gpulens. Each prints
-lines with "goal" and "verdict", and takes some three minutes at most. GPULENS_GOALS_SHORT=1: with less of everything,
-for tests."""
+program that is alone. Each prints lines with "goal" and "verdict", and takes some three minutes at most.
+GPULENS_GOALS_SHORT=1: with less of everything, for tests."""
 
 import contextlib
 import os
 import pathlib
-import shutil
-import signal
 import statistics
-import subprocess
 import threading
 import time
 from typing import Callable, ContextManager, Iterator
 
-from support.loads import (DISABLE, FOLDER, LENGTH_NS, RELEASE, SET_SLICE, Page, Program, print_finding, print_verdict,
-                           rates_of, run_policy, run_victim, sum_up, time_urgent)
+from support.loads import (DISABLE, LENGTH_NS, RELEASE, SET_SLICE, Page, Program, print_finding, print_verdict,
+                           rates_of, run_policy, run_victim, sum_up)
 from support.stamps import Job, explain_misses
 
 SHORT = bool(os.environ.get("GPULENS_GOALS_SHORT"))
@@ -221,89 +217,3 @@ def count_calls(program: Program) -> "dict[str, int]":
             switches += sum(int(line.split()[1]) for line in (thread / "status").read_text().splitlines()
                             if "ctxt_switches" in line)
     return {"kernels": program.field(1), "ioctls": program.page.ioctls, "context_switches": switches}
-
-
-@contextlib.contextmanager
-def run_mps() -> "Iterator[dict[str, str]]":
-    """A control daemon of MPS of this process' own, with folders of its own, without privilege; the environment of its
-    clients. Ends it and its servers."""
-    folder = FOLDER / "mps"
-    env = {"CUDA_MPS_PIPE_DIRECTORY": str(folder / "pipe"), "CUDA_MPS_LOG_DIRECTORY": str(folder / "log")}
-    for name in env.values():
-        pathlib.Path(name).mkdir(mode=0o700, parents=True, exist_ok=True)
-    with subprocess.Popen(["nvidia-cuda-mps-control", "-f"], env={**os.environ, **env}, stdin=subprocess.DEVNULL,
-                          stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True) as daemon:
-        end = time.monotonic() + 10
-        while not (folder / "pipe/control").exists() and daemon.poll() is None and time.monotonic() < end:
-            time.sleep(0.05)
-        try:
-            if not (folder / "pipe/control").exists():
-                raise RuntimeError(f"the control daemon of MPS did not begin: {read_log(folder)}")
-            yield env
-        finally:
-            with contextlib.suppress(OSError, subprocess.TimeoutExpired):
-                ask_mps(env, "quit")
-            try:
-                daemon.wait(15)
-            except subprocess.TimeoutExpired:
-                os.killpg(daemon.pid, signal.SIGKILL)  # the session that this function made
-
-
-def ask_mps(env: "dict[str, str]", command: str) -> str:
-    """The daemon's answer to a command."""
-    return subprocess.run(["nvidia-cuda-mps-control"], env={**os.environ, **env}, input=command + "\n", text=True,
-                          capture_output=True, timeout=15, check=False).stdout.strip()
-
-
-def read_log(folder: pathlib.Path) -> str:
-    """The end of what daemon and server wrote."""
-    return " | ".join(file.read_text(errors="replace")[-300:] for file in sorted((folder / "log").glob("*.log")))
-
-
-def time_pair(urgent: "dict[str, object]", victim: "dict[str, object]", env: "dict[str, str]",
-              alone: float) -> "dict[str, object]":
-    """4 ms each 10 ms, calibrated alone, beside a saturating program: response times, and the other's progress by that
-    alone. env: of the urgent program."""
-    seconds = min(SECONDS, 6)
-    program = Program("urgent", 4, 10, seconds, **urgent, more={"GPULENS_LOAD_WAIT": "1", **env})
-    with run_victim(50, **victim) as beside:
-        before, start = beside.field(0), time.monotonic()
-        program.begin()
-        times = program.times()
-        rate = (beside.field(0) - before) / (time.monotonic() - start)
-    return {"length_ms": round(program.field(LENGTH_NS) / 1e6, 3), "us": sum_up(times),
-            "requests_a_second": round(len(times) / seconds, 1),
-            "victim_share": round(rate / alone, 3) if alone else 0}
-
-
-def judge_mps() -> None:
-    """The same two programs with the driver's time slicing, with gpulens, and with MPS where it is installed."""
-    goal = "p99 of 4 ms each 10 ms <= 1.10 times that alone, beside a saturating program"
-    alone_us = time_urgent(4, seconds=min(SECONDS, 6), period=10, plain=True)
-    with run_victim(50, plain=True) as victim:
-        rate = victim.rate(2)
-    print_finding("mps", case="alone", us=alone_us, rounds_a_second=round(rate))
-
-    def judge(case: str, found: "dict[str, object]") -> None:
-        ratio = found["us"]["p99"] / alone_us["p99"]
-        reached = None if ratio <= 1.1 and found["requests_a_second"] < 98 else ratio <= 1.1
-        print_verdict("mps", goal, reached, case=case, p99_by_alone=round(ratio, 3), **found)
-
-    plain = {"plain": True}
-    judge("the driver's time slicing", time_pair(plain, plain, {}, rate))
-    judge("gpulens: urgent and best-effort", time_pair({"slice_us": 500000}, {"slice_us": 250}, {}, rate))
-    if not shutil.which("nvidia-cuda-mps-control"):
-        print_finding("mps", left_out="MPS: no nvidia-cuda-mps-control here")
-        return
-    try:
-        with run_mps() as env:
-            for case, more in (("MPS", {}),
-                               ("MPS, the other one with client priority 1", {"CUDA_MPS_CLIENT_PRIORITY": "1"}),
-                               ("MPS, the other one with half of the SMs",
-                                {"CUDA_MPS_ACTIVE_THREAD_PERCENTAGE": "50"})):
-                found = time_pair(plain, {"plain": True, "more": {**env, **more}}, env, rate)
-                if not ask_mps(env, "get_server_list"):
-                    raise RuntimeError(f"the programs did not use MPS: {read_log(FOLDER / 'mps')}")
-                judge(case, found)
-    except (RuntimeError, OSError, subprocess.TimeoutExpired) as error:
-        print_finding("mps", left_out=f"MPS: {error}", log=read_log(FOLDER / "mps"))

@@ -11,7 +11,6 @@ import typing
 import pytest
 
 from support.fakeclock import CLOCK, run_by_clock
-from support.fakemps import write_daemon
 from support.program import ROOT
 from support.scheduled import BIN, end_loads, make_environment, start_task
 from support.stamps import Job, explain_misses, read_jobs
@@ -133,32 +132,3 @@ def test_a_lone_program_is_judged(tmp_path: pathlib.Path) -> None:
     lines = run_experiment(tmp_path, "alone")
     assert lines[1]["verdict"] == "not reached" and lines[1]["interval"][1] < 0.3
     assert lines[2]["verdict"] == lines[3]["verdict"] == "reached"
-
-
-def test_mps_is_compared(tmp_path: pathlib.Path) -> None:
-    """By a daemon of its own that is ended."""
-    lines = run_experiment(tmp_path, "mps", **write_daemon(tmp_path))
-    assert [line["case"] for line in lines] == [
-        "the driver's time slicing", "gpulens: urgent and best-effort", "MPS",
-        "MPS, the other one with client priority 1", "MPS, the other one with half of the SMs"]
-    assert lines[0]["us"]["p50"] > 7000 > lines[1]["us"]["p50"]  # half of the GPU, and nearly all of it
-    for line in lines:
-        assert line["verdict"] == ("reached" if line["p99_by_alone"] <= 1.1 else "not reached")
-    calls = [line.split() for line in (tmp_path / "calls").read_text().splitlines()]
-    assert [len(call) for call in calls] == [3, 2, 2, 2, 2] and calls[0][1] == "-f"
-    folder = pathlib.Path(calls[0][2])
-    assert folder.is_relative_to(tmp_path) and {call[-1] for call in calls} == {str(folder)}
-    assert not pathlib.Path(f"/proc/{calls[0][0]}").exists() and not (folder / "control").exists()
-
-
-@pytest.mark.parametrize("mark, message", [("broken", "the control daemon of MPS did not begin: no GPU\n"),
-                                           ("unused", "the programs did not use MPS: "), ("", "")])
-def test_mps_is_left_out(tmp_path: pathlib.Path, mark: str, message: str) -> None:
-    """Where it is not installed, does not begin, or is not used; the rest is measured."""
-    more = {"PATH": "/usr/bin:/bin"}
-    if mark:
-        more = write_daemon(tmp_path)
-        (tmp_path / mark).touch()
-    lines = run_experiment(tmp_path, "mps", **more)
-    assert len(lines) == 3 and lines[2]["left_out"] == (
-        f"MPS: {message}" if mark else "MPS: no nvidia-cuda-mps-control here")

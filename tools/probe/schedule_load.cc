@@ -10,6 +10,7 @@
 //	                                        libgpulens-partition.so: each kernel is announced as a job. GPULENS_LOAD_WAIT=1:
 //	                                        begins when FILE says so, for programs that are calibrated one by one.
 //	                                        GPULENS_LOAD_STAMPS=1: prints five times of each kernel instead, struct Stamps
+// GPULENS_LOAD_WORK=N: a kernel has so much work, as FILE says of one of another process, in place of MS.
 // Exit status: 0; 1 CUDA failed or a result was wrong; 2 wrong usage.
 
 #include "device/kernels.hpp"
@@ -86,11 +87,15 @@ public:
 	}
 
 	// Sets rounds to those that take about ms milliseconds: again with as many as are wanted, since the GPU's clocks rise.
-	void calibrate(double ms)
+	// Returns them.
+	unsigned calibrate(double ms)
 	{
+		if (const char *given = getenv("GPULENS_LOAD_WORK"))
+			return rounds = std::max(1U, static_cast<unsigned>(strtoul(given, nullptr, 10)));
 		rounds = 256;
 		for (unsigned i = 0; i < CALIBRATIONS; i++)
 			rounds = std::max(1U, static_cast<unsigned>(rounds * ms / measure_ms(1)));
+		return rounds;
 	}
 
 	volatile Counter *counter; // of the last kernel
@@ -116,7 +121,7 @@ int run_victim(LoadProgress *file, double ms)
 			file->rounds = counter->rounds;
 	})
 		.detach();
-	work.calibrate(ms);
+	file->work = work.calibrate(ms);
 	for (unsigned i = 0; !stopped; i++) {
 		unsigned k = i % 2;
 		if (i >= 2) {
@@ -200,7 +205,7 @@ int run_urgent(LoadProgress *file, double ms, double period, double seconds)
 	Jobs jobs;
 
 	if (ms > 0)
-		work.calibrate(ms);
+		file->work = work.calibrate(ms);
 	for (unsigned i = 0; i < WARM_UPS; i++)
 		work.launch(1, 0);
 	CHECK(cudaStreamSynchronize(nullptr));

@@ -237,6 +237,8 @@ int main(int argc, char **argv)
 	progress[3] = static_cast<uint64_t>(getpid());
 	progress[2] = getenv("GPULENS_FAKE_LOAD_WRONG") ? 1 : 0;
 	progress[7] = static_cast<uint64_t>(atof(argv[3]) * 1e6);
+	if (!launches)
+		progress[6] = static_cast<uint64_t>(atof(argv[3]) * 1e3);
 	progress[4] = 1;
 
 	double rounds = 0;

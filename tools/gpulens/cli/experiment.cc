@@ -29,6 +29,7 @@ void add_experiment(CLI::App &parser, CommandLine &line)
 				 {"R5", "R5"},
 				 {"R8", "R8"},
 				 {"masks", "masks"},
+				 {"slices", "slices"},
 				 {"P3.4", "P3.4"}},
 				"RULE",
 				"simulate a GPU that does not keep to this rule: the verdict must not be \"seen\"")
@@ -38,7 +39,8 @@ void add_experiment(CLI::App &parser, CommandLine &line)
 		->type_name("N")
 		->check(in_range(1U, 2U));
 	add_duration(parser, "--run", options->run_ns, 1000000000,
-		     "time in which all tasks of r1 and fig6 to fig9 run at once (default: 500ms)");
+		     "time in which all tasks of r1 and fig6 to fig9 run at once, and of each round of sharing "
+		     "(default: 500ms, of sharing 6s)");
 	parser.add_option_function<double>(
 		      "--within", [options](double percent) { options->table.within = percent / 100; },
 		      "repeat jobs of table3, fig13 and fig14 until the 95 % confidence interval of each mean is "
@@ -54,8 +56,8 @@ void add_experiment(CLI::App &parser, CommandLine &line)
 	CLI::Option *job =
 		add_choice<bool>(
 			parser, "--job", options->table.net, {{"product", false}, {"net", true}}, "JOB",
-			"job of table3, fig13 and fig14: product (of matrices) or net (a convolution net in PyTorch) "
-			"(default: product)")
+			"job of table3, fig13 and fig14: product (of matrices) or net (a convolution net in PyTorch); "
+			"of sharing: kernels or, with net, a transformer in PyTorch (default: product)")
 			->excludes(simulate);
 	parser.add_option_function<std::string>(
 		      "--program",
@@ -90,6 +92,7 @@ Commands experiment_commands()
 		 "repeat the experiments of RTAS'24, RTAS'23 and Otterness' thesis, and say which rule was seen",
 		 {"gpulens experiment --list", "gpulens experiment fig6 -o results       measure this machine's GPU",
 		  "gpulens experiment pitfalls            which calls of CUDA hold up whom with this driver",
+		  "gpulens experiment sharing             how two programs may share this GPU, with the numbers",
 		  "gpulens experiment --all --simulate    what the rules predict, without a GPU"},
 		 add_experiment},
 	};

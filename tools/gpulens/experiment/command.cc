@@ -6,6 +6,7 @@
 #include "gpulens/experiment/measure.hpp"
 #include "gpulens/experiment/picture.hpp"
 #include "gpulens/experiment/report.hpp"
+#include "gpulens/experiment/sharing.hpp"
 #include "gpulens/experiment/simulate.hpp"
 #include "lib/base/errors.hpp"
 #include "lib/base/format.hpp"
@@ -22,6 +23,7 @@ using json = nlohmann::ordered_json;
 namespace {
 
 constexpr int EXPERIMENT_JSON_VERSION = 1;
+constexpr u64 TRACE_NS = 500'000'000, SHARING_NS = 6'000'000'000; // where --run is not given
 
 // What an experiment found, in each form.
 struct Result { // NOLINT(bugprone-exception-escape): of the JSON library
@@ -57,6 +59,21 @@ Result run_calls(const ExperimentOptions &own, const Style &style)
 		.document = calls_json(table, verdict)};
 }
 
+Result run_sharing(const ExperimentOptions &own, const Style &style)
+{
+	if (!own.table.program.empty())
+		throw Error(Error::Input, fmt::format("--program is for other experiments than {}", SHARING));
+	SharingTable table = own.simulate ? simulate_sharing(own.without)
+					  : measure_sharing(own.run_ns ? own.run_ns : SHARING_NS, own.table.net);
+	Verdict verdict = judge_sharing(table);
+
+	return {.finding = verdict.finding,
+		.text = sharing_text(table, verdict, style),
+		.svg = sharing_svg(table, verdict),
+		.csv = sharing_csv(table),
+		.document = sharing_json(table, verdict)};
+}
+
 bool is_table(const std::string &name)
 {
 	return std::any_of(tables().begin(), tables().end(), [&](const Kind &kind) { return name == kind.name; });
@@ -68,9 +85,12 @@ Result run_experiment(const Options &options, const ExperimentOptions &own, cons
 		return run_table(own, name, style);
 	if (name == PITFALLS)
 		return run_calls(own, style);
-	Trace trace =
-		own.simulate ? simulate({.experiment = name, .without = own.without, .processes = own.processes})
-			     : measure(options, {.experiment = name, .processes = own.processes, .run_ns = own.run_ns});
+	if (name == SHARING)
+		return run_sharing(own, style);
+	Trace trace = own.simulate ? simulate({.experiment = name, .without = own.without, .processes = own.processes})
+				   : measure(options, {.experiment = name,
+						       .processes = own.processes,
+						       .run_ns = own.run_ns ? own.run_ns : TRACE_NS});
 	Verdict verdict = judge(trace);
 
 	return {.finding = verdict.finding,
@@ -100,7 +120,7 @@ void write_result(const std::string &folder, const std::string &name, const Resu
 		write_file(base.string() + ".csv", result.csv);
 }
 
-// Those of RTAS'24, then those of RTAS'23, then the one of Otterness' thesis.
+// Those of RTAS'24, then those of RTAS'23, then the one of Otterness' thesis and the one of docs/choose.md.
 std::vector<Kind> all_kinds()
 {
 	std::vector<Kind> all = kinds();
@@ -108,6 +128,8 @@ std::vector<Kind> all_kinds()
 	all.insert(all.end(), tables().begin(), tables().end());
 	all.push_back({PITFALLS, "P3.1-P3.4",
 		       "a long kernel; a call of a second thread, seven of them in turn; a launch of a third thread"});
+	all.push_back({SHARING, "slices",
+		       "a program with requests beside one that computes without end, in seven ways to share the GPU"});
 	return all;
 }
 

@@ -2,28 +2,22 @@
 // See schedule_probe.hpp.
 #include "gpulens/measure/schedule_probe.hpp"
 
-#include "gpulens/blocks/program.hpp"
 #include "gpulens/cmd/gpu_uuid.hpp"
 #include "gpulens/cmd/schedule_support.hpp"
+#include "gpulens/measure/load.hpp"
 #include "gpulens/out/table.hpp"
-#include "lib/base/child_process.hpp"
 #include "lib/base/errors.hpp"
 #include "lib/base/temporary_folder.hpp"
 #include "lib/launch/environment.hpp"
-#include "lib/launch/mapped_file.hpp"
 #include "lib/schedule/live/agent_link.hpp"
-#include "lib/schedule/load.hpp"
 #include "lib/source/driver/driver_source.hpp"
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
-#include <cstring>
 #include <fmt/format.h>
 #include <memory>
 #include <optional>
 #include <thread>
-#include <unistd.h>
 #include <vector>
 
 namespace tool::measure {
@@ -35,9 +29,8 @@ using json = nlohmann::ordered_json;
 using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
 
-constexpr char LOAD_PROGRAM[] = "gpulens-schedule-load";
 constexpr unsigned KERNEL_MS = 20;
-constexpr milliseconds START_LIMIT{30000}, END_LIMIT{20000}, SETTLE{50}, WINDOW{300};
+constexpr milliseconds AGENT_LIMIT{30000}, SETTLE{50}, WINDOW{300};
 // Decisions: a held program makes less than 1 % of its progress; of slices of 6 ms and 2 ms, the longer one gives at least twice
 // the progress of the shorter one.
 constexpr double HELD_SHARE = 0.01, SLICED_RATIO = 2;
@@ -50,76 +43,47 @@ public:
 	// slice_us: in place of the slice that CUDA's library sets; 0: as it is. uuid: of the GPU; empty: CUDA's device 0.
 	Victim(const std::string &program, const std::string &uuid, u64 slice_us)
 	{
-		map_progress();
-		std::string file = folder_.path() + "/progress";
-		std::vector<std::string> words = {"gpulens", "run",    "-o", folder_.path() + "/tsgs", "--",
-						  program,   "victim", file, std::to_string(KERNEL_MS)};
-		std::vector<std::string> variables = {
-			fmt::format("{}={}", gpulens::environment::SCHEDULE_FOLDER, folder_.path())};
+		LoadStart start{
+			.before = {"gpulens", "run", "-o", folder_.path() + "/tsgs", "--"},
+			.program = {program, "victim"},
+			.after = {std::to_string(KERNEL_MS)},
+			.variables = {fmt::format("{}={}", gpulens::environment::SCHEDULE_FOLDER, folder_.path())}};
+
 		if (slice_us)
-			variables.push_back(fmt::format("{}={}", gpulens::environment::SCHEDULE_SLICE, slice_us));
+			start.variables.push_back(fmt::format("{}={}", gpulens::environment::SCHEDULE_SLICE, slice_us));
 		if (!uuid.empty())
-			variables.push_back("CUDA_VISIBLE_DEVICES=" + uuid);
-		start(words, variables);
-		wait_for_start(program);
+			start.variables.push_back("CUDA_VISIBLE_DEVICES=" + uuid);
+		load_.emplace(folder_.path(), start);
+		load_->await_start();
+		find_agent(program);
+		std::this_thread::sleep_for(WINDOW);
 	}
 	Victim(const Victim &) = delete;
 	Victim &operator=(const Victim &) = delete;
 
 	AgentLink &agent() { return *agent_; }
-	u64 rounds() const { return progress_->rounds; }
+	u64 rounds() const { return load_->progress().rounds; }
 
 	// Returns whether it ended by itself and all its results were right.
-	bool stop() { return process_ && process_->stop() == 0 && progress_->wrong == 0; }
+	bool stop() { return load_->stop(); }
 
 private:
-	void map_progress()
+	void find_agent(const std::string &program)
 	{
-		std::string path = folder_.path() + "/progress";
-
-		progress_ = gpulens::map_file<LoadProgress>(path.c_str(), O_CREAT | O_EXCL);
-		if (!progress_)
-			throw Error(Error::Source, fmt::format("{}: {}", path, std::strerror(errno)));
-	}
-
-	void start(const std::vector<std::string> &words, const std::vector<std::string> &variables)
-	{
-		std::vector<char *> arguments;
-
-		for (const std::string &word : words)
-			arguments.push_back(const_cast<char *>(word.c_str()));
-		arguments.push_back(nullptr);
-		process_.emplace(
-			[&] {
-			for (const std::string &variable : variables)
-				putenv(const_cast<char *>(variable.c_str()));
-			execv("/proc/self/exe", arguments.data());
-			return EXIT_FAILURE;
-			},
-			ChildOptions{.patience = END_LIMIT});
-	}
-
-	void wait_for_start(const std::string &program)
-	{
-		for (auto end = Clock::now() + START_LIMIT; Clock::now() < end;
+		for (auto end = Clock::now() + AGENT_LIMIT; Clock::now() < end;
 		     std::this_thread::sleep_for(milliseconds(20))) {
-			if (process_->poll())
-				throw Error(Error::Failed, program + ": ended before its first kernel");
-			std::string path = find_agent_page(folder_.path());
-			if (!progress_->ready || path.empty())
+			std::string path = load_->has_started() ? find_agent_page(folder_.path()) : "";
+			if (path.empty())
 				continue;
 			agent_ = std::make_unique<AgentLink>(path);
-			std::this_thread::sleep_for(WINDOW);
 			return;
 		}
-		throw Error(Error::TimedOut,
-			    program + ": launched no kernel in 30 s, or has no TSG on a graphics engine");
+		throw Error(Error::TimedOut, program + ": has no TSG on a graphics engine");
 	}
 
 	TemporaryFolder folder_{temporary_path("gpulens-schedule-")};
-	gpulens::Mapped<LoadProgress> progress_;
 	std::unique_ptr<AgentLink> agent_;
-	std::optional<ChildProcess> process_;
+	std::optional<Load> load_;
 };
 
 // Returns the rounds in the window.
@@ -261,11 +225,7 @@ std::string probe_text(const json &entry)
 
 json measure_schedule(const std::vector<unsigned> &gpus, const ScheduleProbeOptions &probe)
 {
-	std::string program =
-		probe.program.empty()
-			? blocks::installed_program(LOAD_PROGRAM,
-						    "or name another program with gpulens schedule --probe --program")
-			: probe.program;
+	std::string program = probe.program.empty() ? load_program() : probe.program;
 	std::string file = probe.file.empty() ? support_path() : probe.file;
 	ProbedGpu gpu = find_gpu(gpus);
 	json verbs;

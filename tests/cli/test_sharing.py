@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: GPL-2.0
+"""gpulens experiment sharing, on the tests' driver, libcuda and daemon of MPS: the ways are measured with
+tests/support/rm/fake_load.cc in place of gpulens-schedule-load, on a GPU whose turns follow time slices."""
+
+import csv
+import json
+import os
+import pathlib
+import shutil
+import typing
+
+import pytest
+from support.fakeclock import CLOCK, run_by_clock
+from support.fakemps import write_daemon
+from support.measured import check_schema
+from support.program import ROOT
+from support.scheduled import BIN, make_environment, write_results
+
+WAYS = ["alone", "together, nothing else", "run --schedule urgent, best-effort", "run --mps",
+        "run --mps, CUDA_MPS_CLIENT_PRIORITY=1", "run --mps, CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=67",
+        "run --mps --tpcs, 1/3 and 2/3"]
+Json = typing.Any
+
+
+def measure_sharing(folder: pathlib.Path, *words: str, status: int = 0, **env: str) -> Json:
+    """The only result. The tool has fake-load beside it, and results of schedule --probe."""
+    place = folder / "place"
+    if not place.exists():
+        place.mkdir()
+        shutil.copy(BIN / "gpulens", place)
+        for library in BIN.glob("libgpulens-*.so*"):
+            (place / library.name).symlink_to(library)
+        (place / "gpulens-schedule-load").symlink_to(BIN / "fake-load")
+        state = folder / "gpulens"
+        state.mkdir()
+        write_results(folder, first_slice="works", slice="works", hold="works").rename(state / "schedule-probe.json")
+    own = {"LD_LIBRARY_PATH": f"{BIN}/fake-cuda", "GPULENS_RUNTIME_DIR": str(folder / "run"), "FAKE_CUDA_MPS": "1",
+           "CUDA_MPS_PIPE_DIRECTORY": str(folder / "none"), **env}
+    prefix = [] if os.geteuid() else ["unshare", "--user"]  # root's results are elsewhere
+    done = run_by_clock([*prefix, place / "gpulens", "--json", "experiment", "sharing", "--run", "300ms", "-o",
+                         folder / "out", *words], {**make_environment(folder), **own})
+    assert done.returncode == status, done.stderr + done.stdout
+    if status > 1:
+        return done.stderr
+    (result,) = check_schema("experiment", json.loads(done.stdout))["results"]
+    return result
+
+
+@pytest.fixture(name="daemon")
+def fixture_daemon(tmp_path: pathlib.Path) -> "dict[str, str]":
+    """In the path."""
+    CLOCK.restart()
+    return write_daemon(tmp_path)
+
+
+def test_the_ways_are_measured(tmp_path: pathlib.Path, daemon: "dict[str, str]") -> None:
+    """By hand: a request needs 4 ms of each 20. In equal turns it takes 8, and training has the 12 ms beside them and
+    half of these; with 500 ms to 250 us of a turn it takes 4, or 5 by a millisecond of the fake's. Seen failing with
+    the time slices of one program for both."""
+    result = measure_sharing(tmp_path, **daemon)
+    assert result["verdict"] == "seen" and [row["way"] for row in result["rows"]] == WAYS
+    rows = {row["way"]: row for row in result["rows"]}
+    assert all(row["missing"] is None and row["requests"] == 45 and len(row["rounds"]) == 3 for row in rows.values())
+    alone, together, scheduled = (rows[way] for way in WAYS[:3])
+    assert (alone["p50_ms"], alone["p99_by_alone"], alone["train_share"]) == (4, 1, 1)
+    assert together["p50_ms"] == 8 and 0.78 <= together["train_share"] <= 0.82
+    assert 4 <= scheduled["p50_ms"] <= 5 and 0.7 <= scheduled["train_share"] <= 0.8
+    assert (scheduled["serve"], scheduled["train"]) == ("gpulens run --schedule urgent",
+                                                        "gpulens run --schedule best-effort")
+    assert rows[WAYS[6]]["serve"] == "gpulens run --mps --tpcs 1/3"
+    called = [line.split()[1] for line in (tmp_path / "calls").read_text().splitlines() if len(line.split()) > 2]
+    assert called.count("-f") == 12  # one daemon for each pair
+    assert {file.name for file in (tmp_path / "out").iterdir()} == {"sharing.json", "sharing.csv", "sharing.svg"}
+    with (tmp_path / "out/sharing.csv").open(encoding="ascii") as file:
+        assert len(list(csv.DictReader(file))) == 7 * 45
+
+
+def test_a_way_that_is_missing_is_named(tmp_path: pathlib.Path) -> None:
+    """Without a daemon of MPS, the other ways are measured, and the reason is that of gpulens run."""
+    result = measure_sharing(tmp_path, PATH=f"{BIN}:/usr/bin:/bin")
+    for row in result["rows"][3:]:
+        assert (row["requests"], row["p99_ms"], row["rounds"]) == (0, None, [])
+        assert "nvidia-cuda-mps-control: it is not installed" in row["missing"]
+    assert result["verdict"] == "seen"
+
+
+def test_programs_in_pytorch(tmp_path: pathlib.Path, daemon: "dict[str, str]") -> None:
+    """--job net with a torch whose graph takes 3 ms and whose step 10: the times are those of the requests, and
+    training is counted by steps. Without a torch, its message is the reason."""
+    (tmp_path / "torch.py").write_text((ROOT / "tests/support/fake_transformer.py").read_text())
+    result = measure_sharing(tmp_path, "--job", "net", status=1, PYTHONPATH=str(tmp_path), **daemon)
+    row = result["rows"][1]
+    assert "in PyTorch" in result["job"] and row["requests"] > 40 and 3 <= row["p50_ms"] < 3.5
+    assert 95 < row["rounds"][0]["train_per_s"] < 105
+    (tmp_path / "torch.py").write_text("raise ImportError('no torch here')")
+    assert "python3: it ended with status 1: ImportError: no torch here" in measure_sharing(
+        tmp_path, "--job", "net", status=4, PYTHONPATH=str(tmp_path), **daemon)
+
+
+def test_other_programs_are_refused(tmp_path: pathlib.Path) -> None:
+    """--program says nothing about two of them."""
+    assert "--program is for other experiments than sharing" in measure_sharing(
+        tmp_path, "--program", "true", status=2)

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Replaces PyTorch in the script of gpulens experiment sharing --job net (tools/gpulens/experiment/sharing_net.cc): a
+graph takes 3 ms, and a step of training 10."""
+
+# pylint: disable=invalid-name,missing-function-docstring
+import contextlib
+import time
+import types
+import typing
+
+
+class Thing:
+    """A net, its result, an optimizer: what is called or asked for gives itself."""
+
+    def __init__(self, *_: typing.Any, **__: typing.Any) -> None:
+        pass
+
+    def __getattr__(self, _: str) -> typing.Any:
+        return lambda *_, **__: self
+
+    def __call__(self, *_: typing.Any) -> "Thing":
+        return self
+
+    def __pow__(self, _: int) -> "Thing":
+        return self
+
+
+class Optimizer(Thing):
+    """AdamW."""
+
+    def step(self) -> None:
+        time.sleep(0.01)
+
+
+class Graph:
+    """A captured graph."""
+
+    def replay(self) -> None:
+        time.sleep(0.003)
+
+
+bfloat16 = None
+inference_mode = contextlib.nullcontext
+randn = Thing
+optim = types.SimpleNamespace(AdamW=Optimizer)
+nn = types.SimpleNamespace(TransformerEncoderLayer=Thing, TransformerEncoder=Thing)
+cuda = types.SimpleNamespace(CUDAGraph=Graph, graph=lambda _: contextlib.nullcontext(), synchronize=lambda: None)

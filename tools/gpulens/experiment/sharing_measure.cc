@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: GPL-2.0
+// Starts the two programs in each way, one way after another, ROUNDS times.
+#include "gpulens/cmd/child.hpp"
+#include "gpulens/cmd/own_mps.hpp"
+#include "gpulens/experiment/device.hpp"
+#include "gpulens/experiment/sharing.hpp"
+#include "gpulens/measure/load.hpp"
+#include "lib/base/errors.hpp"
+#include "lib/base/temporary_folder.hpp"
+#include "partition/launch.hpp"
+
+#include <chrono>
+#include <fmt/format.h>
+#include <thread>
+
+namespace tool::experiment {
+
+using measure::Load;
+using measure::LoadStart;
+using Clock = std::chrono::steady_clock;
+
+namespace {
+
+constexpr std::chrono::milliseconds SETTLE{200}; // from the begin of training to the first request
+constexpr unsigned PROBE_S = 120;
+
+// The work of a kernel of each program, which is the same in all ways.
+struct WorkOf {
+	u64 serve = 0, train = 0;
+};
+
+// One round of one way.
+class Pair {
+public:
+	Pair(const Way &way, u64 run_ns, std::vector<std::string> program, unsigned tpcs, const WorkOf &work)
+		: way_(way), run_ns_(run_ns), program_(std::move(program)), tpcs_(tpcs), work_(work)
+	{
+	}
+
+	// Each program while the other one is not there, with its own calibration.
+	Round measure_alone(WorkOf &found)
+	{
+		Round round;
+		{
+			Load serve(serving_.path(), serve_start());
+			serve.await_start();
+			found.serve = serve.progress().work;
+			round.ms = serve_all(serve);
+		}
+		Load train(training_.path(), train_start());
+		train.await_start();
+		found.train = train.progress().work;
+		std::this_thread::sleep_for(SETTLE);
+		round.train_rate =
+			count_kernels(train, [&] { std::this_thread::sleep_for(std::chrono::nanoseconds(run_ns_)); });
+		stop(train);
+		return round;
+	}
+
+	Round measure_both()
+	{
+		Round round;
+		Load serve(serving_.path(), serve_start());
+		serve.await_start();
+		Load train(training_.path(), train_start());
+		train.await_start();
+		std::this_thread::sleep_for(SETTLE);
+		round.train_rate = count_kernels(train, [&] { round.ms = serve_all(serve); });
+		stop(train);
+		return round;
+	}
+
+private:
+	static void stop(Load &train)
+	{
+		if (!train.stop())
+			throw Error(Error::Failed, "a result of training was wrong, or it did not end");
+	}
+
+	template <typename F> static double count_kernels(const Load &train, F &&during)
+	{
+		u64 before = train.progress().kernels;
+		auto begin = Clock::now();
+
+		during();
+		return static_cast<double>(train.progress().kernels - before) /
+		       std::chrono::duration<double>(Clock::now() - begin).count();
+	}
+
+	// Lets it begin; the times of its requests.
+	static std::vector<double> serve_all(Load &serve)
+	{
+		std::vector<double> ms;
+
+		serve.progress().go = 1;
+		for (double us : nlohmann::json::parse(serve.finish()))
+			ms.push_back(us / 1000);
+		return ms;
+	}
+
+	// first: number of the first TPC of its own.
+	LoadStart make_start(const TemporaryFolder &folder, const std::vector<std::string> &options, unsigned first,
+			     unsigned thirds, u64 work) const
+	{
+		LoadStart start{.program = program_};
+
+		if (!options.empty()) {
+			start.before = {"gpulens", "run", "-q", "-o", folder.path() + "/tsgs"};
+			start.before.insert(start.before.end(), options.begin(), options.end());
+		}
+		if (unsigned count = tpcs_ * thirds / 3)
+			start.before.insert(start.before.end(),
+					    {"--tpcs", fmt::format("{}-{}", first, first + count - 1)});
+		if (!start.before.empty())
+			start.before.emplace_back("--");
+		if (work)
+			start.variables.push_back(fmt::format("GPULENS_LOAD_WORK={}", work));
+		return start;
+	}
+	LoadStart serve_start() const
+	{
+		LoadStart start = make_start(serving_, way_.serve, 0, way_.serve_thirds, work_.serve);
+
+		start.program.emplace_back("urgent");
+		start.after = {std::to_string(REQUEST_MS), std::to_string(PERIOD_MS),
+			       fmt::format("{:.3f}", static_cast<double>(run_ns_) / 1e9)};
+		start.variables.emplace_back("GPULENS_LOAD_WAIT=1");
+		return start;
+	}
+	LoadStart train_start() const
+	{
+		LoadStart start = make_start(training_, way_.train, tpcs_ * way_.serve_thirds / 3, way_.train_thirds,
+					     work_.train);
+
+		start.program.emplace_back("victim");
+		start.after = {std::to_string(TRAIN_MS)};
+		start.variables.insert(start.variables.end(), way_.train_variables.begin(), way_.train_variables.end());
+		return start;
+	}
+
+	const Way &way_;
+	u64 run_ns_;
+	std::vector<std::string> program_;
+	unsigned tpcs_;
+	const WorkOf &work_;
+	TemporaryFolder serving_{temporary_path("gpulens-sharing-")}, training_{temporary_path("gpulens-sharing-")};
+};
+
+} // namespace
+
+SharingTable measure_sharing(u64 run_ns, bool net)
+{
+	SharingTable table{
+		.job = net ? fmt::format("inference of a transformer as a CUDA graph each {} ms beside its "
+					 "training, in PyTorch",
+					 PERIOD_MS)
+			   : fmt::format("{} ms each {} ms beside kernels of {} ms", REQUEST_MS, PERIOD_MS, TRAIN_MS)};
+	std::vector<std::string> program = net ? std::vector<std::string>{"python3", "-c", SHARING_SCRIPT}
+					       : std::vector<std::string>{measure::load_program()};
+	WorkOf work;
+
+	refuse_under_mps();
+	nlohmann::json about = nlohmann::json::parse(gpulens::run_in_child(PROBE_S, [] {
+		Device device;
+		return nlohmann::json{{"gpu", device.name()},
+				      {"tpcs", gpulens::Launches::instance().verified_layout().map.tpcs}}
+			.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+	}));
+	table.gpu = about.at("gpu");
+	table.rounds.resize(ways().size());
+	table.missing.resize(ways().size());
+	for (unsigned round = 0; round < ROUNDS; round++)
+		for (size_t i = 0; i < ways().size(); i++) {
+			if (!table.missing[i].empty())
+				continue;
+			try {
+				Pair pair(ways()[i], run_ns, program, about.at("tpcs"), work);
+				table.rounds[i].push_back(i ? pair.measure_both() : pair.measure_alone(work));
+			} catch (const Error &e) {
+				if (!i)
+					throw;
+				table.missing[i] = e.what();
+				table.rounds[i].clear();
+			}
+		}
+	return table;
+}
+
+} // namespace tool::experiment

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: GPL-2.0
+// See load.hpp.
+#include "gpulens/measure/load.hpp"
+
+#include "gpulens/blocks/program.hpp"
+#include "lib/base/errors.hpp"
+#include "lib/base/file.hpp"
+
+#include <cerrno>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <thread>
+#include <unistd.h>
+
+namespace tool::measure {
+
+namespace {
+
+using std::chrono::milliseconds;
+using Clock = std::chrono::steady_clock;
+
+constexpr milliseconds START_LIMIT{60000}, END_LIMIT{20000};
+
+// In the child process.
+int run_words(const std::vector<std::string> &words, const LoadStart &start, const std::string &folder)
+{
+	std::vector<char *> arguments;
+
+	// They may be those of a program for which gpulens run --schedule measures.
+	for (const char *name :
+	     {"GPULENS_LOAD_WAIT", "GPULENS_LOAD_WORK", "GPULENS_LOAD_STAMPS", "GPULENS_JOBS_LIBRARY"})
+		unsetenv(name);
+	for (const std::string &variable : start.variables)
+		putenv(const_cast<char *>(variable.c_str()));
+	for (const std::string &word : words)
+		arguments.push_back(const_cast<char *>(word.c_str()));
+	arguments.push_back(nullptr);
+	for (auto [fd, name] : {std::pair{STDOUT_FILENO, "/out"}, {STDERR_FILENO, "/errors"}})
+		if (dup2(open((folder + name).c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600), fd) < 0)
+			return EXIT_FAILURE;
+	execvp(start.before.empty() ? arguments[0] : "/proc/self/exe", arguments.data());
+	dprintf(STDERR_FILENO, "%s: %s\n", arguments[0], std::strerror(errno));
+	return EXIT_FAILURE;
+}
+
+} // namespace
+
+std::string load_program()
+{
+	return blocks::installed_program("gpulens-schedule-load",
+					 "or name another program with gpulens schedule --probe --program");
+}
+
+Load::Load(const std::string &folder, const LoadStart &start) : folder_(folder), name_(start.program[0])
+{
+	std::string file = folder + "/progress";
+	std::vector<std::string> words = start.before;
+
+	words.insert(words.end(), start.program.begin(), start.program.end());
+	words.push_back(file);
+	words.insert(words.end(), start.after.begin(), start.after.end());
+	progress_ = gpulens::map_file<schedule::LoadProgress>(file.c_str(), O_CREAT | O_EXCL);
+	if (!progress_)
+		throw Error(Error::Source, fmt::format("{}: {}", file, std::strerror(errno)));
+	process_.emplace([&] { return run_words(words, start, folder); }, ChildOptions{.patience = END_LIMIT});
+}
+
+// With the last line that it, or what started it, wrote.
+void Load::report_end(int status)
+{
+	std::string errors;
+
+	read_path(folder_ + "/errors", errors);
+	while (!errors.empty() && errors.back() == '\n')
+		errors.pop_back();
+	errors.erase(0, errors.rfind('\n') + 1);
+	throw Error(Error::Failed,
+		    fmt::format("{}: {}{}{}", name_, end_text(status), errors.empty() ? "" : ": ", errors));
+}
+
+bool Load::has_started()
+{
+	std::optional<int> status = process_->poll();
+
+	if (status)
+		report_end(*status);
+	return progress_->ready != 0;
+}
+
+void Load::await_start()
+{
+	for (auto end = Clock::now() + START_LIMIT; !has_started(); std::this_thread::sleep_for(milliseconds(20)))
+		if (Clock::now() >= end)
+			throw Error(Error::TimedOut,
+				    fmt::format("{}: launched no kernel in {} s", name_, START_LIMIT.count() / 1000));
+}
+
+std::string Load::finish()
+{
+	std::string out;
+
+	if (int status = process_->wait())
+		report_end(status);
+	read_path(folder_ + "/out", out);
+	return out;
+}
+
+bool Load::stop()
+{
+	return process_->stop() == 0 && progress_->wrong == 0;
+}
+
+} // namespace tool::measure

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: GPL-2.0
+// gpulens-schedule-load (probe/schedule_load.cc), or a program that publishes what it does as that one, in a child process.
+#pragma once
+#include "lib/base/child_process.hpp"
+#include "lib/launch/mapped_file.hpp"
+#include "lib/schedule/load.hpp"
+
+#include <string>
+#include <vector>
+
+namespace tool::measure {
+
+// Returns the path of gpulens-schedule-load. Throws Error (Source) if there is none.
+std::string load_program();
+
+struct LoadStart {
+	std::vector<std::string>
+		before{}; // starts the program, from "gpulens" on, which is this program; empty: nothing does
+	std::vector<std::string> program;     // with its first arguments
+	std::vector<std::string> after{};     // arguments after its file
+	std::vector<std::string> variables{}; // of its environment, NAME=VALUE
+};
+
+class Load {
+public:
+	// folder: one of its own, for its files. Throws Error.
+	Load(const std::string &folder, const LoadStart &start);
+
+	schedule::LoadProgress &progress() { return *progress_; }
+	const schedule::LoadProgress &progress() const { return *progress_; }
+	// Returns whether its first kernel was launched. Throws Error (Failed) if it has ended.
+	bool has_started();
+	// Waits for that. Throws Error (Failed, TimedOut).
+	void await_start();
+	// Waits for its end. Returns its standard output. Throws Error (Failed): it did not end with status 0.
+	std::string finish();
+	// Ends it. Returns whether it ended by itself and all its results were right.
+	bool stop();
+
+private:
+	[[noreturn]] void report_end(int status);
+
+	std::string folder_, name_;
+	gpulens::Mapped<schedule::LoadProgress> progress_;
+	std::optional<ChildProcess> process_;
+};
+
+} // namespace tool::measure
