@@ -77,6 +77,8 @@ CLAIMS = {
         r"probe +held(.|\n)*memory +1 (.|\n)*^held: no evidence against", 0, fake_environment()),
     "gpulens neighbour memory --half b --for 10s": Claim(
         f"neighbour memory --half b --for 100ms --probe {FAKE}", "memory: 12 launches in 0.1 s", 0, fake_environment()),
+    "gpulens experiment sharing --simulate": Claim(
+        "experiment sharing --simulate", "together, nothing else +300 +7.35 +8.36 +2.09 +78\n"),
     "gpulens experiment fig6 --simulate": Claim("experiment fig6 --simulate", "R4, seen: the tasks take turns"),
     "gpulens tenants cases": Claim("tenants cases --program ./tenants", "Way +Case +Ms\nmasks +alone +1.500"),
     "gpulens report a.rec b.rec -o fleet.perfetto-trace": Claim(
