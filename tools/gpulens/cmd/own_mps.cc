@@ -11,6 +11,7 @@
 
 #include <cerrno>
 #include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
@@ -85,9 +86,11 @@ void keep_daemon(const std::string &folder, int answer)
 		daemon.reset();
 		close(lock);
 	}
-	if (write(answer, begun.data(), begun.size()) < 0 || begun != BEGUN)
-		return;
+	signal(SIGPIPE, SIG_IGN); // who waits for the answer may have been killed; the daemon is to quit then, too
+	[[maybe_unused]] ssize_t told = write(answer, begun.data(), begun.size());
 	close(answer);
+	if (begun != BEGUN)
+		return;
 	flock(users, LOCK_EX);
 	if (!pipe2(quit, O_CLOEXEC) && write(quit[1], "quit\n", 5) == 5) {
 		close(quit[1]);
