@@ -2,11 +2,14 @@
 """gpulens experiment sharing, on the tests' driver, libcuda and daemon of MPS: the ways are measured with
 tests/support/rm/fake_load.cc in place of gpulens-schedule-load, on a GPU whose turns follow time slices."""
 
+import contextlib
 import csv
 import json
 import os
 import pathlib
 import shutil
+import signal
+import subprocess
 import typing
 
 import pytest
@@ -22,10 +25,12 @@ WAYS = ["alone", "together, nothing else", "run --schedule urgent, best-effort",
 Json = typing.Any
 
 
-def measure_sharing(folder: pathlib.Path, *words: str, status: int = 0, **env: str) -> Json:
-    """The only result. The tool has fake-load beside it, and results of schedule --probe."""
-    place = folder / "place"
+def make_call(folder: pathlib.Path, *words: str, **env: str) -> "tuple[list[str], dict[str, str]]":
+    """The words of the command and its environment. The tool has fake-load beside it, and results of schedule
+    --probe."""
+    place, temporary = folder / "place", folder / "temporary"
     if not place.exists():
+        temporary.mkdir()
         place.mkdir()
         shutil.copy(BIN / "gpulens", place)
         for library in BIN.glob("libgpulens-*.so*"):
@@ -35,10 +40,15 @@ def measure_sharing(folder: pathlib.Path, *words: str, status: int = 0, **env: s
         state.mkdir()
         write_results(folder, first_slice="works", slice="works", hold="works").rename(state / "schedule-probe.json")
     own = {"LD_LIBRARY_PATH": f"{BIN}/fake-cuda", "GPULENS_RUNTIME_DIR": str(folder / "run"), "FAKE_CUDA_MPS": "1",
-           "CUDA_MPS_PIPE_DIRECTORY": str(folder / "none"), **env}
+           "CUDA_MPS_PIPE_DIRECTORY": str(folder / "none"), "TMPDIR": str(temporary), **env}
     prefix = [] if os.geteuid() else ["unshare", "--user"]  # root's results are elsewhere
-    done = run_by_clock([*prefix, place / "gpulens", "--json", "experiment", "sharing", "--run", "300ms", "-o",
-                         folder / "out", *words], {**make_environment(folder), **own})
+    return ([*prefix, str(place / "gpulens"), "--json", "experiment", "sharing", "--run", "300ms", *words],
+            {**make_environment(folder), **own})
+
+
+def measure_sharing(folder: pathlib.Path, *words: str, status: int = 0, **env: str) -> Json:
+    """The only result; with another status, the message."""
+    done = run_by_clock(*make_call(folder, "-o", str(folder / "out"), *words, **env))
     assert done.returncode == status, done.stderr + done.stdout
     if status > 1:
         return done.stderr
@@ -101,3 +111,27 @@ def test_other_programs_are_refused(tmp_path: pathlib.Path) -> None:
     """--program says nothing about two of them."""
     assert "--program is for other experiments than sharing" in measure_sharing(
         tmp_path, "--program", "true", status=2)
+
+
+def test_a_signal_leaves_nothing(tmp_path: pathlib.Path, daemon: "dict[str, str]") -> None:
+    """While two programs run, and while the daemon of MPS begins: all end, and no file of theirs is there. Seen failing
+    with their files in a folder, and with a daemon that did not quit."""
+    words, env = make_call(tmp_path, **daemon)
+    control = tmp_path / "run/mps/pipe/control"
+    for condition in (lambda: len(find_programs(tmp_path)) == 3, control.exists):  # the tool is one
+        with subprocess.Popen(words, env=env, stdout=subprocess.DEVNULL) as process:
+            CLOCK.run_until(condition)
+            process.send_signal(signal.SIGINT)
+            CLOCK.run_until(lambda: process.poll() is not None and not find_programs(tmp_path) and not control.exists())
+        assert not list((tmp_path / "temporary").iterdir())
+
+
+def find_programs(folder: pathlib.Path) -> "list[str]":
+    """Programs of the folder that run."""
+    found = []
+    for process in pathlib.Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            words = (process / "cmdline").read_bytes().decode().split("\0")
+            if any(word.startswith(f"{folder}/") for word in words[:2]):
+                found.append(words[0])
+    return found

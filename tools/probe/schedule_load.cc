@@ -247,8 +247,8 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: gpulens-schedule-load victim FILE MS | urgent FILE MS PERIOD SECONDS\n");
 		return 2;
 	}
-	LoadProgress *file =
-		gpulens::map_file<LoadProgress>(argv[2]).release(); // a thread has it until the program ends
+	// It may be a link to a file that is open. A thread has it until the program ends.
+	LoadProgress *file = gpulens::map_descriptor<LoadProgress>(open(argv[2], O_RDWR | O_CLOEXEC)).release();
 	if (!file) {
 		perror(argv[2]);
 		return 2;

@@ -6,7 +6,6 @@
 #include "gpulens/experiment/sharing.hpp"
 #include "gpulens/measure/load.hpp"
 #include "lib/base/errors.hpp"
-#include "lib/base/temporary_folder.hpp"
 #include "partition/launch.hpp"
 
 #include <chrono>
@@ -42,12 +41,12 @@ public:
 	{
 		Round round;
 		{
-			Load serve(serving_.path(), serve_start());
+			Load serve(serve_start());
 			serve.await_start();
 			found.serve = serve.progress().work;
 			round.ms = serve_all(serve);
 		}
-		Load train(training_.path(), train_start());
+		Load train(train_start());
 		train.await_start();
 		found.train = train.progress().work;
 		std::this_thread::sleep_for(SETTLE);
@@ -60,9 +59,9 @@ public:
 	Round measure_both()
 	{
 		Round round;
-		Load serve(serving_.path(), serve_start());
+		Load serve(serve_start());
 		serve.await_start();
-		Load train(training_.path(), train_start());
+		Load train(train_start());
 		train.await_start();
 		std::this_thread::sleep_for(SETTLE);
 		round.train_rate = count_kernels(train, [&] { round.ms = serve_all(serve); });
@@ -99,13 +98,12 @@ private:
 	}
 
 	// first: number of the first TPC of its own.
-	LoadStart make_start(const TemporaryFolder &folder, const std::vector<std::string> &options, unsigned first,
-			     unsigned thirds, u64 work) const
+	LoadStart make_start(const std::vector<std::string> &options, unsigned first, unsigned thirds, u64 work) const
 	{
 		LoadStart start{.program = program_};
 
 		if (!options.empty()) {
-			start.before = {"gpulens", "run", "-q", "-o", folder.path() + "/tsgs"};
+			start.before = {"gpulens", "run", "-q", "-o", "/dev/null"};
 			start.before.insert(start.before.end(), options.begin(), options.end());
 		}
 		if (unsigned count = tpcs_ * thirds / 3)
@@ -119,7 +117,7 @@ private:
 	}
 	LoadStart serve_start() const
 	{
-		LoadStart start = make_start(serving_, way_.serve, 0, way_.serve_thirds, work_.serve);
+		LoadStart start = make_start(way_.serve, 0, way_.serve_thirds, work_.serve);
 
 		start.program.emplace_back("urgent");
 		start.after = {std::to_string(REQUEST_MS), std::to_string(PERIOD_MS),
@@ -129,8 +127,7 @@ private:
 	}
 	LoadStart train_start() const
 	{
-		LoadStart start = make_start(training_, way_.train, tpcs_ * way_.serve_thirds / 3, way_.train_thirds,
-					     work_.train);
+		LoadStart start = make_start(way_.train, tpcs_ * way_.serve_thirds / 3, way_.train_thirds, work_.train);
 
 		start.program.emplace_back("victim");
 		start.after = {std::to_string(TRAIN_MS)};
@@ -143,7 +140,6 @@ private:
 	std::vector<std::string> program_;
 	unsigned tpcs_;
 	const WorkOf &work_;
-	TemporaryFolder serving_{temporary_path("gpulens-sharing-")}, training_{temporary_path("gpulens-sharing-")};
 };
 
 } // namespace

@@ -10,8 +10,8 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
-#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/mman.h>
 #include <thread>
 #include <unistd.h>
 
@@ -25,7 +25,7 @@ using Clock = std::chrono::steady_clock;
 constexpr milliseconds START_LIMIT{60000}, END_LIMIT{20000};
 
 // In the child process.
-int run_words(const std::vector<std::string> &words, const LoadStart &start, const std::string &folder)
+int run_words(const std::vector<std::string> &words, const LoadStart &start)
 {
 	std::vector<char *> arguments;
 
@@ -38,9 +38,6 @@ int run_words(const std::vector<std::string> &words, const LoadStart &start, con
 	for (const std::string &word : words)
 		arguments.push_back(const_cast<char *>(word.c_str()));
 	arguments.push_back(nullptr);
-	for (auto [fd, name] : {std::pair{STDOUT_FILENO, "/out"}, {STDERR_FILENO, "/errors"}})
-		if (dup2(open((folder + name).c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600), fd) < 0)
-			return EXIT_FAILURE;
 	execvp(start.before.empty() ? arguments[0] : "/proc/self/exe", arguments.data());
 	dprintf(STDERR_FILENO, "%s: %s\n", arguments[0], std::strerror(errno));
 	return EXIT_FAILURE;
@@ -54,26 +51,49 @@ std::string load_program()
 					 "or name another program with gpulens schedule --probe --program");
 }
 
-Load::Load(const std::string &folder, const LoadStart &start) : folder_(folder), name_(start.program[0])
+MemoryFile::MemoryFile() : fd_(memfd_create("gpulens-load", 0))
 {
-	std::string file = folder + "/progress";
+	if (fd_ < 0)
+		throw Error(Error::Source, fmt::format("no memory file: {}", std::strerror(errno)));
+}
+
+MemoryFile::~MemoryFile()
+{
+	close(fd_);
+}
+
+std::string MemoryFile::read() const
+{
+	std::string text;
+
+	read_path(path(), text);
+	return text;
+}
+
+Load::Load(const LoadStart &start) : name_(start.program[0])
+{
 	std::vector<std::string> words = start.before;
 
 	words.insert(words.end(), start.program.begin(), start.program.end());
-	words.push_back(file);
+	words.push_back(page_.path());
 	words.insert(words.end(), start.after.begin(), start.after.end());
-	progress_ = gpulens::map_file<schedule::LoadProgress>(file.c_str(), O_CREAT | O_EXCL);
+	if (!ftruncate(page_.fd(), sizeof(schedule::LoadProgress)))
+		progress_ = gpulens::map_descriptor<schedule::LoadProgress>(page_.fd());
 	if (!progress_)
-		throw Error(Error::Source, fmt::format("{}: {}", file, std::strerror(errno)));
-	process_.emplace([&] { return run_words(words, start, folder); }, ChildOptions{.patience = END_LIMIT});
+		throw Error(Error::Source, fmt::format("no memory file: {}", std::strerror(errno)));
+	process_.emplace(
+		[&] {
+		dup2(errors_.fd(), STDERR_FILENO);
+		return run_words(words, start);
+		},
+		ChildOptions{.out = out_.fd(), .patience = END_LIMIT});
 }
 
 // With the last line that it, or what started it, wrote.
 void Load::report_end(int status)
 {
-	std::string errors;
+	std::string errors = errors_.read();
 
-	read_path(folder_ + "/errors", errors);
 	while (!errors.empty() && errors.back() == '\n')
 		errors.pop_back();
 	errors.erase(0, errors.rfind('\n') + 1);
@@ -100,12 +120,9 @@ void Load::await_start()
 
 std::string Load::finish()
 {
-	std::string out;
-
 	if (int status = process_->wait())
 		report_end(status);
-	read_path(folder_ + "/out", out);
-	return out;
+	return out_.read();
 }
 
 bool Load::stop()

@@ -21,10 +21,27 @@ struct LoadStart {
 	std::vector<std::string> variables{}; // of its environment, NAME=VALUE
 };
 
+// A file without a path, which child processes have, too.
+class MemoryFile {
+public:
+	// Throws Error.
+	MemoryFile();
+	MemoryFile(const MemoryFile &) = delete;
+	MemoryFile &operator=(const MemoryFile &) = delete;
+	~MemoryFile();
+
+	int fd() const { return fd_; }
+	std::string path() const { return "/proc/self/fd/" + std::to_string(fd_); } // of this process and of those
+	std::string read() const;
+
+private:
+	int fd_;
+};
+
 class Load {
 public:
-	// folder: one of its own, for its files. Throws Error.
-	Load(const std::string &folder, const LoadStart &start);
+	// Throws Error.
+	explicit Load(const LoadStart &start);
 
 	schedule::LoadProgress &progress() { return *progress_; }
 	const schedule::LoadProgress &progress() const { return *progress_; }
@@ -40,7 +57,8 @@ public:
 private:
 	[[noreturn]] void report_end(int status);
 
-	std::string folder_, name_;
+	std::string name_;
+	MemoryFile page_, out_, errors_; // its file, output and messages; no path, so that nothing of them is left over
 	gpulens::Mapped<schedule::LoadProgress> progress_;
 	std::optional<ChildProcess> process_;
 };

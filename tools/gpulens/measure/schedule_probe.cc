@@ -53,7 +53,7 @@ public:
 			start.variables.push_back(fmt::format("{}={}", gpulens::environment::SCHEDULE_SLICE, slice_us));
 		if (!uuid.empty())
 			start.variables.push_back("CUDA_VISIBLE_DEVICES=" + uuid);
-		load_.emplace(folder_.path(), start);
+		load_.emplace(start);
 		load_->await_start();
 		find_agent(program);
 		std::this_thread::sleep_for(WINDOW);
