@@ -128,7 +128,8 @@ def test_usual_words_for_help_and_version() -> None:
     (["-g", "1,2", "chip"], "--gpu: 1,2 is not the number of a GPU; -g can be repeated"),
     (["disable", "--pid", "x"], "--pid: x is not a number, or out of range"),
     (["-i", "x", "proc", "runlist"], "NAME: runlist is not a file of /proc/gpuX; did you mean runlist0?"),
-    (["experiment", "fig66"], "NAME: fig66 not in {r1,fig5,fig6,fig7,fig8,fig9,fig10,table3,fig13,fig14,pitfalls,sharing}; "
+    (["experiment", "fig66"],
+     "NAME: fig66 not in {r1,fig5,fig6,fig7,fig8,fig9,fig10,table3,fig13,fig14,pitfalls,sharing}; "
      "did you mean fig6?"),
     (["verify", "--neighbours", "compute,memry", "--tpcs", "0", "--", "true"],
      "--neighbours: memry not in {compute,memory,copies,none}; did you mean memory?"),
