@@ -118,12 +118,16 @@ def test_a_signal_leaves_nothing(tmp_path: pathlib.Path, daemon: "dict[str, str]
     with their files in a folder, and with a daemon that did not quit."""
     words, env = make_call(tmp_path, **daemon)
     control = tmp_path / "run/mps/pipe/control"
-    for condition in (lambda: len(find_programs(tmp_path)) == 3, control.exists):  # the tool is one
+
+    def interrupt(condition: "typing.Callable[[], bool]") -> None:
         with subprocess.Popen(words, env=env, stdout=subprocess.DEVNULL) as process:
             CLOCK.run_until(condition)
             process.send_signal(signal.SIGINT)
             CLOCK.run_until(lambda: process.poll() is not None and not find_programs(tmp_path) and not control.exists())
         assert not list((tmp_path / "temporary").iterdir())
+
+    interrupt(lambda: len(find_programs(tmp_path)) == 3)  # the tool is one
+    interrupt(control.exists)
 
 
 def find_programs(folder: pathlib.Path) -> "list[str]":
