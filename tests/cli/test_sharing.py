@@ -102,6 +102,9 @@ def test_programs_in_pytorch(tmp_path: pathlib.Path, daemon: "dict[str, str]") -
     row = result["rows"][1]
     assert "in PyTorch" in result["job"] and row["requests"] > 40 and 3 <= row["p50_ms"] < 3.5
     assert 95 < row["rounds"][0]["train_per_s"] < 105
+    for how, message in (("prints", "serving printed no times, but and more"), ("1e4", "python3: launched no kernel")):
+        assert message in measure_sharing(tmp_path, "--job", "net", status=4, PYTHONPATH=str(tmp_path),
+                                          FAKE_GRAPH=how, **daemon)
     (tmp_path / "torch.py").write_text("raise ImportError('no torch here')")
     assert "python3: it ended with status 1: ImportError: no torch here" in measure_sharing(
         tmp_path, "--job", "net", status=4, PYTHONPATH=str(tmp_path), **daemon)

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
 """Replaces PyTorch in the script of gpulens experiment sharing --job net (tools/gpulens/experiment/sharing_net.cc): a
-graph takes 3 ms, and a step of training 10."""
+graph takes 3 ms, and a step of training 10. FAKE_GRAPH: it takes so many seconds, or "prints" another line."""
 
 # pylint: disable=invalid-name,missing-function-docstring
+import atexit
 import contextlib
+import os
 import time
 import types
 import typing
@@ -36,7 +38,11 @@ class Graph:
     """A captured graph."""
 
     def replay(self) -> None:
-        time.sleep(0.003)
+        how = os.environ.get("FAKE_GRAPH", "0.003")
+        if how == "prints":
+            atexit.register(print, "and more")
+        else:
+            time.sleep(float(how))
 
 
 bfloat16 = None

@@ -22,6 +22,7 @@ namespace {
 
 constexpr std::chrono::milliseconds SETTLE{200}; // from the begin of training to the first request
 constexpr unsigned PROBE_S = 120;
+constexpr std::chrono::seconds END_LIMIT{60}; // of serving, after its time
 
 // The work of a kernel of each program, which is the same in all ways.
 struct WorkOf {
@@ -87,17 +88,22 @@ private:
 	}
 
 	// Lets it begin; the times of its requests.
-	static std::vector<double> serve_all(Load &serve)
+	std::vector<double> serve_all(Load &serve) const
 	{
 		std::vector<double> ms;
 
 		serve.progress().go = 1;
-		for (double us : nlohmann::json::parse(serve.finish()))
-			ms.push_back(us / 1000);
+		std::string times = serve.finish(std::chrono::nanoseconds(run_ns_) + END_LIMIT);
+		try {
+			for (double us : nlohmann::json::parse(times))
+				ms.push_back(us / 1000);
+		} catch (const nlohmann::json::exception &) {
+			throw Error(Error::Failed, "serving printed no times, but " + times);
+		}
 		return ms;
 	}
 
-	// first: number of the first TPC of its own.
+	// first: number of the first TPC of its own. Kernels with known work are not cooperative.
 	LoadStart make_start(const std::vector<std::string> &options, unsigned first, unsigned thirds, u64 work) const
 	{
 		LoadStart start{.program = program_};
@@ -106,6 +112,8 @@ private:
 			start.before = {"gpulens", "run", "-q", "-o", "/dev/null"};
 			start.before.insert(start.before.end(), options.begin(), options.end());
 		}
+		if (thirds && work)
+			start.before.emplace_back("--no-cooperative");
 		if (unsigned count = tpcs_ * thirds / 3)
 			start.before.insert(start.before.end(),
 					    {"--tpcs", fmt::format("{}-{}", first, first + count - 1)});

@@ -62,12 +62,14 @@ MemoryFile::~MemoryFile()
 	close(fd_);
 }
 
-std::string MemoryFile::read() const
+std::string MemoryFile::read_last_line() const
 {
 	std::string text;
 
 	read_path(path(), text);
-	return text;
+	while (!text.empty() && text.back() == '\n')
+		text.pop_back();
+	return text.erase(0, text.rfind('\n') + 1);
 }
 
 Load::Load(const LoadStart &start) : name_(start.program[0])
@@ -92,11 +94,8 @@ Load::Load(const LoadStart &start) : name_(start.program[0])
 // With the last line that it, or what started it, wrote.
 void Load::report_end(int status)
 {
-	std::string errors = errors_.read();
+	std::string errors = errors_.read_last_line();
 
-	while (!errors.empty() && errors.back() == '\n')
-		errors.pop_back();
-	errors.erase(0, errors.rfind('\n') + 1);
 	throw Error(Error::Failed,
 		    fmt::format("{}: {}{}{}", name_, end_text(status), errors.empty() ? "" : ": ", errors));
 }
@@ -118,11 +117,14 @@ void Load::await_start()
 				    fmt::format("{}: launched no kernel in {} s", name_, START_LIMIT.count() / 1000));
 }
 
-std::string Load::finish()
+std::string Load::finish(std::chrono::nanoseconds limit)
 {
+	for (auto end = Clock::now() + limit; !process_->poll(); std::this_thread::sleep_for(milliseconds(20)))
+		if (Clock::now() >= end)
+			throw Error(Error::TimedOut, name_ + ": did not end in time");
 	if (int status = process_->wait())
 		report_end(status);
-	return out_.read();
+	return out_.read_last_line();
 }
 
 bool Load::stop()

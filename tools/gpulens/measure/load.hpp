@@ -5,6 +5,7 @@
 #include "lib/launch/mapped_file.hpp"
 #include "lib/schedule/load.hpp"
 
+#include <chrono>
 #include <string>
 #include <vector>
 
@@ -32,7 +33,7 @@ public:
 
 	int fd() const { return fd_; }
 	std::string path() const { return "/proc/self/fd/" + std::to_string(fd_); } // of this process and of those
-	std::string read() const;
+	std::string read_last_line() const;
 
 private:
 	int fd_;
@@ -49,8 +50,9 @@ public:
 	bool has_started();
 	// Waits for that. Throws Error (Failed, TimedOut).
 	void await_start();
-	// Waits for its end. Returns its standard output. Throws Error (Failed): it did not end with status 0.
-	std::string finish();
+	// Waits for its end. Returns the last line of its standard output. Throws Error (Failed, TimedOut): it did not end with
+	// status 0, or in time.
+	std::string finish(std::chrono::nanoseconds limit);
 	// Ends it. Returns whether it ended by itself and all its results were right.
 	bool stop();
 
