@@ -49,6 +49,18 @@ def test_probe_judges_by_progress(tmp_path: pathlib.Path, verbs: str, wanted: di
     jsonschema.validate(stored, json.loads((ROOT / "docs/schedule-probe-schema.json").read_text(encoding="utf-8")))
 
 
+def test_a_probe_that_is_killed_leaves_no_file(tmp_path: pathlib.Path) -> None:
+    """Nor its programs, which end with it: the clock is settled then. Seen failing with a folder that is there until
+    the end."""
+    env = {**make_environment(tmp_path), "TMPDIR": str(tmp_path)}
+    with subprocess.Popen([BIN / "gpulens", "schedule", "--probe", "--program", BIN / "fake-load"], env=env) as process:
+        CLOCK.run(2)
+        assert process.poll() is None
+        process.kill()
+        CLOCK.run(1)
+    assert process.returncode == -signal.SIGKILL and not list(tmp_path.glob("gpulens-schedule-*"))
+
+
 def test_probe_with_a_wrong_result(tmp_path: pathlib.Path) -> None:
     """Nothing works if a program computed something wrong."""
     status, entry, _ = run_probe(tmp_path, GPULENS_FAKE_LOAD_WRONG="1")

@@ -43,11 +43,12 @@ public:
 	// slice_us: in place of the slice that CUDA's library sets; 0: as it is. uuid: of the GPU; empty: CUDA's device 0.
 	Victim(const std::string &program, const std::string &uuid, u64 slice_us)
 	{
+		TemporaryFolder folder(temporary_path("gpulens-schedule-")); // until the page in it is mapped
 		LoadStart start{
-			.before = {"gpulens", "run", "-o", folder_.path() + "/tsgs", "--"},
+			.before = {"gpulens", "run", "-o", "/dev/null", "--"},
 			.program = {program, "victim"},
 			.after = {std::to_string(KERNEL_MS)},
-			.variables = {fmt::format("{}={}", gpulens::environment::SCHEDULE_FOLDER, folder_.path())}};
+			.variables = {fmt::format("{}={}", gpulens::environment::SCHEDULE_FOLDER, folder.path())}};
 
 		if (slice_us)
 			start.variables.push_back(fmt::format("{}={}", gpulens::environment::SCHEDULE_SLICE, slice_us));
@@ -55,7 +56,7 @@ public:
 			start.variables.push_back("CUDA_VISIBLE_DEVICES=" + uuid);
 		load_.emplace(start);
 		load_->await_start();
-		find_agent(program);
+		find_agent(program, folder.path());
 		std::this_thread::sleep_for(WINDOW);
 	}
 	Victim(const Victim &) = delete;
@@ -68,11 +69,11 @@ public:
 	bool stop() { return load_->stop(); }
 
 private:
-	void find_agent(const std::string &program)
+	void find_agent(const std::string &program, const std::string &folder)
 	{
 		for (auto end = Clock::now() + AGENT_LIMIT; Clock::now() < end;
 		     std::this_thread::sleep_for(milliseconds(20))) {
-			std::string path = load_->has_started() ? find_agent_page(folder_.path()) : "";
+			std::string path = load_->has_started() ? find_agent_page(folder) : "";
 			if (path.empty())
 				continue;
 			agent_ = std::make_unique<AgentLink>(path);
@@ -81,7 +82,6 @@ private:
 		throw Error(Error::TimedOut, program + ": has no TSG on a graphics engine");
 	}
 
-	TemporaryFolder folder_{temporary_path("gpulens-schedule-")};
 	std::unique_ptr<AgentLink> agent_;
 	std::optional<Load> load_;
 };
