@@ -178,8 +178,6 @@ std::string sharing_text(const SharingTable &table, const Verdict &verdict, cons
 		if (!table.missing[way].empty())
 			notes += fmt::format("Note: {}: {}\n", w.name, replace_controls(table.missing[way]));
 	}
-	for (const std::string &note : table.notes)
-		notes += "Note: " + note + '\n';
 	return replace_controls(sharing_title(table)) + '\n' + out.str(style) + notes + verdict_line(verdict) + '\n';
 }
 
@@ -211,7 +209,6 @@ json sharing_json(const SharingTable &table, const Verdict &verdict)
 	}
 	out["job"] = table.job;
 	out["rows"] = rows;
-	out["notes"] = table.notes;
 	return out;
 }
 

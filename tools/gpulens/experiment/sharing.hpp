@@ -36,7 +36,6 @@ struct SharingTable {
 	std::string without{};                    // "slices" or empty
 	std::vector<std::vector<Round>> rounds{}; // of each of ways()
 	std::vector<std::string> missing{};       // why a way could not be measured; empty: it was
-	std::vector<std::string> notes{};
 };
 
 extern const char SHARING_SCRIPT[]; // in Python, the two programs in PyTorch
