@@ -65,16 +65,16 @@ def fixture_daemon(tmp_path: pathlib.Path) -> "dict[str, str]":
 
 def test_the_ways_are_measured(tmp_path: pathlib.Path, daemon: "dict[str, str]") -> None:
     """By hand: a request needs 4 ms of each 20. In equal turns it takes 8, and training has the 12 ms beside them and
-    half of these; with 500 ms to 250 us of a turn it takes 4, or 5 by a millisecond of the fake's. Seen failing with
-    the time slices of one program for both."""
+    half of these, 0.8 of the time; with 500 ms to 250 us of a turn it takes 4. The fake's step is 1 ms, and 0.3 s have
+    150 kernels of training. Seen failing with the time slices of one program for both."""
     result = measure_sharing(tmp_path, **daemon)
     assert result["verdict"] == "seen" and [row["way"] for row in result["rows"]] == WAYS
     rows = {row["way"]: row for row in result["rows"]}
     assert all(row["missing"] is None and row["requests"] == 45 and len(row["rounds"]) == 3 for row in rows.values())
     alone, together, scheduled = (rows[way] for way in WAYS[:3])
-    assert (alone["p50_ms"], alone["p99_by_alone"], alone["train_share"]) == (4, 1, 1)
-    assert together["p50_ms"] == 8 and 0.78 <= together["train_share"] <= 0.82
-    assert 4 <= scheduled["p50_ms"] <= 5 and 0.7 <= scheduled["train_share"] <= 0.8
+    assert 4 <= alone["p50_ms"] <= 5 and (alone["p99_by_alone"], alone["train_share"]) == (1, 1)
+    assert 8 <= together["p50_ms"] <= 9 and 0.7 <= together["train_share"] <= 0.9
+    assert 4 <= scheduled["p50_ms"] <= 5 and 0.65 <= scheduled["train_share"] <= 0.9
     assert (scheduled["serve"], scheduled["train"]) == ("gpulens run --schedule urgent",
                                                         "gpulens run --schedule best-effort")
     assert rows[WAYS[6]]["serve"] == "gpulens run --mps --tpcs 1/3"
@@ -101,7 +101,7 @@ def test_programs_in_pytorch(tmp_path: pathlib.Path, daemon: "dict[str, str]") -
     result = measure_sharing(tmp_path, "--job", "net", status=1, PYTHONPATH=str(tmp_path), **daemon)
     row = result["rows"][1]
     assert "in PyTorch" in result["job"] and row["requests"] > 40 and 3 <= row["p50_ms"] < 3.5
-    assert 95 < row["rounds"][0]["train_per_s"] < 105
+    assert 90 < row["rounds"][0]["train_per_s"] < 110
     for how, message in (("prints", "serving printed no times, but and more"), ("1e4", "python3: launched no kernel")):
         assert message in measure_sharing(tmp_path, "--job", "net", status=4, PYTHONPATH=str(tmp_path),
                                           FAKE_GRAPH=how, **daemon)
