@@ -6,7 +6,6 @@ the next submission, or are refused (tests/support/rm/fake_schedule.hpp). Progra
 import json
 import os
 import pathlib
-import shutil
 import signal
 import struct
 import subprocess
@@ -18,7 +17,7 @@ import pytest
 from support.fakeclock import CLOCK, run_by_clock
 from support.program import ROOT
 from support.scheduled import (BIN, DISABLE, EXPIRED, HELD_SINCE, REASSERTED, RELEASE, SET_SLICES, STATUS, UNLIST, Load,
-                               end_loads, make_environment, write_results)
+                               end_loads, make_environment, place_tool, write_results)
 
 
 def run_probe(folder: pathlib.Path, verbs: str = "", **more: str) -> tuple[int, dict[str, object], str]:
@@ -92,19 +91,8 @@ def test_run_wants_a_probe(tmp_path: pathlib.Path) -> None:
 
 
 def run_first(folder: pathlib.Path, load: pathlib.Path, verbs: str = "") -> subprocess.CompletedProcess[str]:
-    """The first run --schedule of a user who is not root (root is none in a user namespace without a mapping), with a
-    tool whose gpulens-schedule-load is load."""
-    prefix = [] if os.geteuid() else ["unshare", "--user"]
-    if prefix and subprocess.run([*prefix, "true"], check=False).returncode:
-        pytest.skip("no user namespaces here")
-    place = folder / "bin"
-    if not place.exists():
-        place.mkdir()
-        shutil.copy(BIN / "gpulens", place)
-        for library in BIN.glob("libgpulens-*.so"):
-            (place / library.name).symlink_to(library)
-        (place / "gpulens-schedule-load").symlink_to(load)
-    return run_by_clock([*prefix, place / "gpulens", "run", "--schedule", "urgent", "--", "env"],
+    """The first run --schedule of a user, with a tool whose gpulens-schedule-load is load."""
+    return run_by_clock([*place_tool(folder, load), "run", "--schedule", "urgent", "--", "env"],
                         make_environment(folder, verbs))
 
 

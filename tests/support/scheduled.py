@@ -7,9 +7,12 @@ import json
 import mmap
 import os
 import pathlib
+import shutil
 import struct
 import subprocess
 import typing
+
+import pytest
 
 from support.fakeclock import CLOCK, run_by_clock
 from support.program import ROOT
@@ -38,6 +41,22 @@ def write_results(folder: pathlib.Path, driver: str = "580.159.04", **results: s
         {"driver": driver, "gpu": "NVIDIA H200", "results_right": True,
          "verbs": {verb.replace("_", "-"): {"result": result} for verb, result in results.items()}}]}))
     return file
+
+
+def place_tool(folder: pathlib.Path, load: pathlib.Path) -> "list[str]":
+    """The words of a gpulens whose gpulens-schedule-load is load, for a user who is not root, whose results of schedule
+    --probe are in the folder: root is none in a user namespace without a mapping."""
+    prefix = [] if os.geteuid() else ["unshare", "--user"]
+    if prefix and subprocess.run([*prefix, "true"], check=False).returncode:
+        pytest.skip("no user namespaces here")
+    place = folder / "place"
+    if not place.exists():
+        place.mkdir()
+        shutil.copy(BIN / "gpulens", place)
+        for library in BIN.glob("libgpulens-*.so*"):
+            (place / library.name).symlink_to(library)
+        (place / "gpulens-schedule-load").symlink_to(load)
+    return [*prefix, str(place / "gpulens")]
 
 
 LOADS: "list[Load]" = []  # of the present test

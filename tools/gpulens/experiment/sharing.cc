@@ -68,6 +68,11 @@ Summary sum_up(const SharingTable &table, size_t way)
 	return s;
 }
 
+json number_json(const std::optional<double> &value)
+{
+	return value ? json(*value) : json(nullptr);
+}
+
 std::string sharing_title(const SharingTable &table)
 {
 	return title_of(table.experiment, table.gpu, table.simulated, table.without) + ": " + table.job;
@@ -121,10 +126,15 @@ const std::vector<Way> &ways()
 	return all;
 }
 
+std::string kernel_job()
+{
+	return fmt::format("{} ms each {} ms beside kernels of {} ms", REQUEST_MS, PERIOD_MS, TRAIN_MS);
+}
+
 SharingTable simulate_sharing(const std::string &without)
 {
 	bool slices = without.empty();
-	SharingTable table{.job = "4 ms each 20 ms beside kernels of 2 ms", .simulated = true, .without = without};
+	SharingTable table{.job = kernel_job(), .simulated = true, .without = without};
 
 	if (!without.empty() && without != "slices")
 		throw Error(Error::Input,
@@ -147,8 +157,8 @@ Verdict judge_sharing(const SharingTable &table)
 
 	for (size_t way = 0; way < ways().size(); way++) {
 		Summary s = sum_up(table, way);
-		verdict.numbers[ways()[way].name] = {{"p99_by_alone", s.p99_by_alone ? json(*s.p99_by_alone) : json()},
-						     {"train_share", s.train_share ? json(*s.train_share) : json()}};
+		verdict.numbers[ways()[way].name] = {{"p99_by_alone", number_json(s.p99_by_alone)},
+						     {"train_share", number_json(s.train_share)}};
 	}
 	if (!driver.p99_by_alone || !schedule.p99_by_alone || !schedule.train_share) {
 		verdict.sentence = "one of the ways that are compared could not be measured";
@@ -184,7 +194,6 @@ std::string sharing_text(const SharingTable &table, const Verdict &verdict, cons
 json sharing_json(const SharingTable &table, const Verdict &verdict)
 {
 	json rows = json::array(), out = result_head(table, verdict);
-	auto number = [](const std::optional<double> &value) { return value ? json(*value) : json(nullptr); };
 
 	for (size_t way = 0; way < ways().size(); way++) {
 		const Way &w = ways()[way];
@@ -201,10 +210,10 @@ json sharing_json(const SharingTable &table, const Verdict &verdict)
 				{"train_variables", w.train_variables},
 				{"missing", table.missing[way].empty() ? json(nullptr) : json(table.missing[way])},
 				{"requests", s.requests},
-				{"p50_ms", number(s.p50)},
-				{"p99_ms", number(s.p99)},
-				{"p99_by_alone", number(s.p99_by_alone)},
-				{"train_share", number(s.train_share)},
+				{"p50_ms", number_json(s.p50)},
+				{"p99_ms", number_json(s.p99)},
+				{"p99_by_alone", number_json(s.p99_by_alone)},
+				{"train_share", number_json(s.train_share)},
 				{"rounds", rounds}});
 	}
 	out["job"] = table.job;

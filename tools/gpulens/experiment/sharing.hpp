@@ -38,6 +38,7 @@ struct SharingTable {
 	std::vector<std::string> missing{};       // why a way could not be measured; empty: it was
 };
 
+std::string kernel_job();           // "4 ms each 20 ms beside kernels of 2 ms"
 extern const char SHARING_SCRIPT[]; // in Python, the two programs in PyTorch
 // Measures CUDA's device 0, so long in each round. net: in PyTorch. Throws Error.
 SharingTable measure_sharing(u64 run_ns, bool net);

@@ -45,15 +45,13 @@ public:
 			Load serve(serve_start());
 			serve.await_start();
 			found.serve = serve.progress().work;
-			round.ms = serve_all(serve);
+			serve.progress().go = 1;
+			round.ms = read_times(serve);
 		}
 		Load train(train_start());
 		train.await_start();
 		found.train = train.progress().work;
-		std::this_thread::sleep_for(SETTLE);
-		round.train_rate =
-			count_kernels(train, [&] { std::this_thread::sleep_for(std::chrono::nanoseconds(run_ns_)); });
-		stop(train);
+		round.train_rate = measure_rate(train, [] {});
 		return round;
 	}
 
@@ -64,35 +62,31 @@ public:
 		serve.await_start();
 		Load train(train_start());
 		train.await_start();
-		std::this_thread::sleep_for(SETTLE);
-		round.train_rate = count_kernels(train, [&] { round.ms = serve_all(serve); });
-		stop(train);
+		round.train_rate = measure_rate(train, [&] { serve.progress().go = 1; });
+		round.ms = read_times(serve);
 		return round;
 	}
 
 private:
-	static void stop(Load &train)
+	// Training's kernels a second from its begin on, for as long as serving has requests; then it ends.
+	template <typename F> double measure_rate(Load &train, F &&begin_serving) const
 	{
-		if (!train.stop())
-			throw Error(Error::Failed, "a result of training was wrong, or it did not end");
-	}
-
-	template <typename F> static double count_kernels(const Load &train, F &&during)
-	{
+		std::this_thread::sleep_for(SETTLE);
 		u64 before = train.progress().kernels;
 		auto begin = Clock::now();
-
-		during();
-		return static_cast<double>(train.progress().kernels - before) /
-		       std::chrono::duration<double>(Clock::now() - begin).count();
+		begin_serving();
+		std::this_thread::sleep_for(std::chrono::nanoseconds(run_ns_));
+		double rate = static_cast<double>(train.progress().kernels - before) /
+			      std::chrono::duration<double>(Clock::now() - begin).count();
+		if (!train.stop())
+			throw Error(Error::Failed, "a result of training was wrong, or it did not end");
+		return rate;
 	}
 
-	// Lets it begin; the times of its requests.
-	std::vector<double> serve_all(Load &serve) const
+	std::vector<double> read_times(Load &serve) const
 	{
 		std::vector<double> ms;
 
-		serve.progress().go = 1;
 		std::string times = serve.finish(std::chrono::nanoseconds(run_ns_) + END_LIMIT);
 		try {
 			for (double us : nlohmann::json::parse(times))
@@ -154,11 +148,10 @@ private:
 
 SharingTable measure_sharing(u64 run_ns, bool net)
 {
-	SharingTable table{
-		.job = net ? fmt::format("inference of a transformer as a CUDA graph each {} ms beside its "
-					 "training, in PyTorch",
-					 PERIOD_MS)
-			   : fmt::format("{} ms each {} ms beside kernels of {} ms", REQUEST_MS, PERIOD_MS, TRAIN_MS)};
+	SharingTable table{.job = net ? fmt::format("inference of a transformer as a CUDA graph each {} ms beside its "
+						    "training, in PyTorch",
+						    PERIOD_MS)
+				      : kernel_job()};
 	std::vector<std::string> program = net ? std::vector<std::string>{"python3", "-c", SHARING_SCRIPT}
 					       : std::vector<std::string>{measure::load_program()};
 	WorkOf work;

@@ -16,9 +16,9 @@ std::string load_program();
 
 struct LoadStart {
 	std::vector<std::string>
-		before{}; // starts the program, from "gpulens" on, which is this program; empty: nothing does
-	std::vector<std::string> program;     // with its first arguments
-	std::vector<std::string> after{};     // arguments after its file
+		before{};                 // starts the program: "gpulens", which is this one, and its words; or nothing
+	std::vector<std::string> program; // with its first arguments
+	std::vector<std::string> after{}; // arguments after its file
 	std::vector<std::string> variables{}; // of its environment, NAME=VALUE
 };
 
