@@ -149,16 +149,19 @@ KILLED = {
 
 @pytest.mark.parametrize("what", KILLED)
 def test_a_process_may_be_killed_anywhere(killed: str, tmp_path: pathlib.Path, what: str) -> None:
-    """SIGKILL after each 13th to 89th instruction of a call (for open: at each system call): the next job runs, and
-    each job is counted once, as ended or as dead. Early in the call nothing has happened, and late in it all.
+    """SIGKILL after each 13th to 89th instruction of a call, without GPULENS_SOAK after half of these (for open: at
+    each system call): the next job runs, and each job is counted once, as ended or as dead. Early in the call nothing
+    has happened, and late in it all.
     Seen failing with changes that are not in the journal, and with a guard that is not robust."""
     long = (("two", 1e9, 2e9), ("one", 1e9, 1e9))
     stride = {"open": 1, "wait": 89, "yield": 89, "hand-over": 41}.get(what, 13)
+    if what != "open" and "GPULENS_SOAK" not in os.environ:
+        stride *= 2
     lines = time_turns(killed, tmp_path, what, write_plan(tmp_path, "lp-edf", long), str(stride))
     order, end = KILLED[what]
     assert lines[-1].split()[0] == end, lines
     seen = [name for name, times in map(str.split, lines[:-1]) for _ in range(int(times))]
-    assert len(seen) >= 50 and set(seen) == set(order), lines
+    assert len(seen) >= 25 and set(seen) == set(order), lines
     # a tick of the clock makes a call longer now and then
     middles = [statistics.median(place for place, name in enumerate(seen) if name == which) for which in order]
     assert middles == sorted(middles) and (seen[0], seen[-1]) == (order[0], order[-1]), lines

@@ -4,6 +4,7 @@ is unbound, a GPU that is removed, a machine that sleeps. The emulator says whic
 
 import json
 import pathlib
+import re
 import time
 from collections.abc import Iterator
 from functools import partial
@@ -255,17 +256,21 @@ def test_readers_do_not_hold_up_the_end_of_a_hold(card: Card) -> None:
     assert sorted(uses)[3] <= 8, uses
 
 
-def test_holds_end_before_the_machine_sleeps(card: Card) -> None:
-    """Before tasks are frozen, by the order of trace events. Seen failing with the module of b732241: the hold ended
-    after the tasks went on."""
+def test_holds_end_before_the_machine_sleeps(machine: Guest) -> None:
+    """One on each GPU, before tasks are frozen, by the order of trace events. Seen failing with the module of b732241:
+    the hold ended after the tasks went on."""
     need_options("PM_SLEEP", "PM_DEBUG")
+    cards = [Card(machine, chip, index) for index, chip in enumerate(CHIPS)]
     event = f"{TRACE}/events/power/suspend_resume/enable"
-    card.guest.check(f"echo >{TRACE}/trace; echo 1 >{event}")
+    machine.check(f"echo >{TRACE}/trace; echo 1 >{event}")
+    hold = "".join(f"exec {fd}>{card.path('hold_channel')}; printf {card.chip.ref(16)} >&{fd}; "
+                   for fd, card in enumerate(cards, 3))
     # one command: what is sent to a sleeping machine is lost
-    card.guest.check(f"echo freezer >/sys/power/pm_test; exec 3>{card.path('hold_channel')}; "
-                     f"printf {card.chip.ref(16)} >&3; echo freeze >/sys/power/state", timeout=60)
-    card.guest.check(f"echo 0 >{event}")
-    text = card.guest.read(f"{TRACE}/trace")
-    assert 0 < text.find("action=end_hold") < text.find("freeze_processes"), text
-    wait_until(lambda: is_enabled(card, 16), "the channel stays disabled")
-    assert card.write("hold_channel", f"{card.chip.ref(16)} 1").startswith("OK")
+    machine.check(f"echo freezer >/sys/power/pm_test; {hold} echo freeze >/sys/power/state", timeout=60)
+    machine.check(f"echo 0 >{event}")
+    before, frozen, _ = machine.read(f"{TRACE}/trace").partition("freeze_processes")
+    assert frozen and sorted(re.findall(r"gpu=(\d).*action=end_hold", before)) == ["0", "1", "2"], before
+    for card in cards:
+        wait_until(partial(is_enabled, card, 16), "the channel stays disabled")
+        assert card.write("hold_channel", f"{card.chip.ref(16)} 1").startswith("OK")
+        card.reload()

@@ -27,7 +27,7 @@ from support.vm.storms import ERRNOS, SEED, SOAK, Storm, read_memory
 FAMILIES = os.environ.get("GPULENS_FAMILIES", " ".join(names_of("hostile"))).split()
 READS = 2000 * SOAK if SOAK > 1 else 200  # of each family at least, over all rounds
 # Of a caller in a round; few where some last until the time limit.
-OPS, FEW_OPS = (400, 150) if SOAK > 1 else (100, 50)
+OPS, FEW_OPS = (400, 150) if SOAK > 1 else (100, 25)
 LIMIT = 8 * SLOW  # seconds, timeout_ms: a list of 65535 entries takes longer on an emulated bus
 # Of a call: its own use of the GPU, those of two others that it may wait for, and a preempt's second; ten times that,
 # since only a call that hangs takes so long however busy the machine is.

@@ -17,9 +17,9 @@ from support.vm.shared import FOUR, SharedGuests
 
 pytestmark = pytest.mark.guest("four")
 
-READS = int(os.environ.get("GPULENS_RIVAL_READS", "2000"))
+READS = int(os.environ.get("GPULENS_RIVAL_READS", "1000"))
 CONTEXT_READS = READS // 20
-UNSAFE_READS, UNSAFE_PART = 2000, 250
+UNSAFE_READS, UNSAFE_PART = 1000, 250
 COPY = "Copy Engine 2 (LCE2)"  # its channels have no contexts: a reading stops the machine twice, not four times
 # state that changes by itself while TSGs take turns; everything read from GPU memory is compared
 CHANGING = ("Enabled", "Next", "Force CTX", "Status", "Busy", "On ", "Pending", "PBDMA Busy", "ENG Busy", "Acquire",
@@ -63,7 +63,7 @@ def run_contest(guest: Guest, manner: int, reads: int, files: list[str]) -> Outc
 
 @pytest.mark.parametrize("manner", [0, 1], ids=["interrupts_off", "preemptible_with_pause"])
 def test_neither_side_sees_a_wrong_word(arena: tuple[str, Guest], manner: int) -> None:
-    """Protected: of 2,000 reads, and 100 with contexts and page tables, none differs, and the rival finds no wrong word
+    """Protected: of 1,000 reads, and 50 with contexts and page tables, none differs, and the rival finds no wrong word
     and its window never moved. Unprotected: the same contest shows wrong words."""
     flavour, guest = arena
     lists = [f"/proc/gpu{index}/runlist{dict(chip.engines)[COPY]}" for index, chip in enumerate(CHIPS)]

@@ -153,16 +153,16 @@ private:
 class Processes {
 public:
 	// Returns whether all of them sleep, are stopped or have ended, and have since the last call.
-	bool look(const Page &clock)
+	bool look(Page &clock)
 	{
 		seen_.clear();
 		busy_ = 0;
 		self_.find_all();
 		for (uint32_t child : self_.children)
 			visit(child);
-		for (const Waiter &w : clock.waiters)
-			if (uint32_t pid = w.pid; pid && pid != static_cast<uint32_t>(getpid()))
-				visit(pid);
+		for (Waiter &w : clock.waiters)
+			if (uint32_t pid = w.pid; pid && pid != static_cast<uint32_t>(getpid()) && !visit(pid))
+				w.pid.compare_exchange_strong(pid, 0); // it was killed
 		std::erase_if(processes_, [this](const auto &entry) { return !busy_ && !seen_.contains(entry.first); });
 		return !busy_;
 	}
@@ -170,10 +170,11 @@ public:
 	uint32_t busy() const { return busy_; }
 
 private:
-	void visit(uint32_t pid)
+	// Returns false if it has ended.
+	bool visit(uint32_t pid)
 	{
 		if (busy_ || !seen_.insert(pid).second)
-			return;
+			return true;
 		Process &p = processes_.try_emplace(pid, pid).first->second;
 		bool sleeps = !p.threads.empty();
 		for (auto &[tid, thread] : p.threads)
@@ -182,12 +183,13 @@ private:
 			p.find_all();
 			if (p.threads.empty()) { // it has ended
 				processes_.erase(pid);
-				return;
+				return false;
 			}
 			busy_ = pid;
 		}
 		for (uint32_t child : p.children)
 			visit(child);
+		return true;
 	}
 
 	Process self_{static_cast<uint32_t>(getpid())};
@@ -202,7 +204,7 @@ extern "C" {
 
 // Waits until nothing happens any more: all threads sleep, and did so when they were looked at before. Returns a process that is
 // still busy after `seconds`; 0: there is none.
-uint32_t fake_clock_settle(const Page *clock, unsigned seconds)
+uint32_t fake_clock_settle(Page *clock, unsigned seconds)
 {
 	static Processes processes;
 
