@@ -150,15 +150,19 @@ class Suite:  # pylint: disable=too-many-instance-attributes
             self._times = json.loads(self._file.read_text(encoding="utf-8"))
         self._folder = ""
         self._line = 0  # length of the line that shows what runs
+        self._signalled = 0  # the number of a signal that ends it
 
     def __enter__(self) -> "Suite":
         RESULTS.mkdir(parents=True, exist_ok=True)
-        for number in (signal.SIGTERM, signal.SIGHUP):
-            signal.signal(number, lambda number, _frame: sys.exit(128 + number))
-        signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell ignores it in what it runs in the background
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, self._note_signal)
         self._folder = tempfile.mkdtemp(prefix="gpulens-test-")
         os.chmod(self._folder, 0o755)  # tests run programs in it as other users
         return self
+
+    def _note_signal(self, number: int, _frame: object) -> None:
+        """It ends the suite between two looks at the jobs: in the middle of a start, its process would be left."""
+        self._signalled = number
 
     def __exit__(self, kind: object, *_: object) -> bool:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second Ctrl-C would leave programs behind
@@ -239,6 +243,8 @@ class Suite:  # pylint: disable=too-many-instance-attributes
                           f"about {_in_words(self._left(waiting, workers))} left")
             self._show(waiting, workers)
             time.sleep(0.2)
+            if self._signalled:
+                raise KeyboardInterrupt if self._signalled == signal.SIGINT else SystemExit(128 + self._signalled)
 
     def build(self, jobs: Iterable[Job], workers: int) -> None:
         """The same for builds: ends the program where one fails."""

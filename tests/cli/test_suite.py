@@ -82,33 +82,44 @@ def test_a_build_that_fails_ends_the_suite(capsys: pytest.CaptureFixture[str]) -
     assert "wrong" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("early", [False, True], ids=["later", "in a start"])
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_nothing_is_left_when_it_is_interrupted(tmp_path: pathlib.Path, number: signal.Signals) -> None:
+def test_nothing_is_left_when_it_is_interrupted(tmp_path: pathlib.Path, number: signal.Signals, early: bool) -> None:
     """The jobs and their programs have ended, and the folder for temporary files is gone. Seen failing without
-    killpg()."""
+    killpg(), and where a signal between a job's start and its place among those that run left it."""
     program = tmp_path / "program.py"
     program.write_text(textwrap.dedent(f"""
-        import pathlib, sys
+        import os, pathlib, sys
         sys.path.insert(0, {str(paths.ROOT / 'scripts')!r})
         from lib import paths, suite
         paths.BUILD = pathlib.Path({str(tmp_path)!r})
         suite.RESULTS = paths.BUILD / "results"
+
+        class Job(suite.Job):
+            def start(self, environment):
+                super().start(environment)
+                (paths.BUILD / "started").write_text(f"{{environment['TMPDIR']}} {{self.process.pid}}")
+                if {early}:
+                    os.kill(os.getpid(), {int(number)})
+
         with suite.Suite("test") as mine:
-            mine.run([suite.Job("room", "job", ["sh", "-c",
-                     "echo $TMPDIR $$ >{tmp_path}/part; mv {tmp_path}/part {tmp_path}/said; sleep 1000 & wait"])], 1)
+            mine.run([Job("room", "job", ["sh", "-c", "sleep 1000 & touch {tmp_path}/runs; wait"])], 1)
         sys.exit(130)
         """), encoding="utf-8")
     with subprocess.Popen([sys.executable, str(program)], stdout=subprocess.DEVNULL) as process:
         limit = time.monotonic() + LIMIT
-        while not (tmp_path / "said").exists():
+        while not (early or (tmp_path / "runs").exists()):
             assert process.poll() is None and time.monotonic() < limit
             time.sleep(0.05)
-        process.send_signal(number)
+        if not early:
+            process.send_signal(number)
         assert process.wait(LIMIT) in (130, 128 + number)
-    folder, group = (tmp_path / "said").read_text(encoding="utf-8").split()
+    folder, group = (tmp_path / "started").read_text(encoding="utf-8").split()
     assert not pathlib.Path(folder).exists()
-    left = [path for path in pathlib.Path("/proc").glob("[0-9]*/stat") if in_group(path, group)]
-    assert not left
+    limit = time.monotonic() + LIMIT
+    while any(in_group(path, group) for path in pathlib.Path("/proc").glob("[0-9]*/stat")):
+        assert time.monotonic() < limit  # what is killed ends when it gets a processor
+        time.sleep(0.05)
 
 
 def in_group(path: pathlib.Path, group: str) -> bool:
