@@ -81,7 +81,7 @@ def test_run_says_what_a_limit_does_not_separate(program: str) -> None:
     for quiet in ("-q", "--quiet"):
         done = run_tool("run", quiet, "--half", "a", "--", program)
         assert "note: " not in done.stderr and " is limited to TPCs " in done.stderr and done.returncode == 7
-    done = run_tool("run", "--half", "a", "--", program, GPULENS_FAKE_RM_PIDS="1")
+    done = run_tool("run", "--half", "a", "--", program, GPULENS_FAKE_RM_PIDS="1", GPULENS_FAKE_RM_MPS="1")
     assert f"note: {TURNS}{USED}\n" in done.stderr
 
 
@@ -115,7 +115,7 @@ def test_partitions_says_what_a_partition_does_not_separate() -> None:
         assert text.endswith(f"\nNote: {TURNS}{NO_MPS}\nNote: {SHARED}\n")
         assert "Note: " not in run_tool("partitions", "--quiet").stdout
         assert json.loads(run_tool("partitions", "--json", "-q").stdout)["notes"] == [TURNS + NO_MPS, SHARED]
-        used = json.loads(run_tool("partitions", "--json", GPULENS_FAKE_RM_PIDS="1").stdout)["notes"][0]
+        used = json.loads(run_tool("partitions", "--json", GPULENS_FAKE_RM_PIDS="1", GPULENS_FAKE_RM_MPS="1").stdout)["notes"][0]
         assert used == TURNS + USED
         unknown = json.loads(run_tool("partitions", "--json", LD_PRELOAD="").stdout)["notes"][0]
         assert unknown == f"{TURNS}and whether that is in use is unknown"

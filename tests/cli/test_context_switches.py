@@ -110,7 +110,7 @@ def test_contexts_without_a_process(tmp_path: pathlib.Path, switches: str) -> No
 
 def test_a_context_of_mps_is_nobodys_alone(tmp_path: pathlib.Path) -> None:
     """On an H200, a context of two clients of MPS has the pid of one of them. Seen failing with that one."""
-    done, rows = record_switches(tmp_path / "a.csv", "all", PIDS="473")
+    done, rows = record_switches(tmp_path / "a.csv", "all", PIDS="473", MPS="1")
     assert {row["pid"] for row in rows} == {"", "524", "579"}
     assert re.search(rf"^GR0 +context {CONTEXT + 11}  ", done.stdout, re.M), done.stdout
 
@@ -166,6 +166,18 @@ def test_a_reported_tsg_has_its_contexts(tmp_path: pathlib.Path) -> None:
         one, {**line, "tsg": 7, "channels": [12]})), "ascii")
     _, rows = record_switches(tmp_path / "b.csv", "all", "--tsgs", str(tmp_path / "tsgs"))
     assert {(row["tsg"], row["channel"]) for row in rows if row["pid"] == "473"} == {("", "")}
+
+
+def test_a_tsg_that_is_reported_twice_is_one(tmp_path: pathlib.Path) -> None:
+    """By the file of a program that runs, and by --tsgs, which names the same file. Seen failing as two of its TSGs."""
+    tsgs = tmp_path / "tsgs"
+    with subprocess.Popen(["sleep", "60"], env={"GPULENS_RUN_FILE": str(tsgs)}) as program:
+        tsgs.write_text(json.dumps({"pid": program.pid, "device": 0, "tsg": 6, "engine": 1, "timeslice_us": 2048,
+                                    "preemption": None, "channels": [11]}) + "\n", "ascii")
+        _, rows = record_switches(tmp_path / "a.csv", "all", "--tsgs", str(tsgs), seconds=1, PIDS=str(program.pid),
+                                  NOTES=str(program.pid))
+        program.kill()
+    assert {(row["pid"], row["tsg"]) for row in rows} == {(str(program.pid), "6")}
 
 
 def test_all_is_freed_when_the_command_ends(tmp_path: pathlib.Path) -> None:

@@ -126,12 +126,12 @@ def test_through_the_driver_processes_are_counted() -> None:
     assert status == 1 and found["sharing"] == [("R4:processes-share-runlist", [0])]
     text = ask_rm("isolation", "--check").stdout
     assert " compute on GR0 of runlist 0: they take turns (R4:processes-share-runlist)\n" in text
-    alone = read_verdict(ask_rm("--json", "isolation", "--check", "--accept", "R8:grce-shares-pce", PIDS="1"))
+    alone = read_verdict(ask_rm("--json", "isolation", "--check", "--accept", "R8:grce-shares-pce", PIDS="1", MPS="1"))
     assert alone[0] == 5 and alone[1]["sharing"] == []
     assert sorted({name for name, _ in alone[1]["unknown"]}) == ["R4:unknown-tasks", "R8:unknown-tasks"]
     words = [word for name in ("R8:grce-shares-pce", "R4:unknown-tasks", "R8:unknown-tasks")
              for word in ("--accept", name)]
-    assert ask_rm("isolation", "--check", *words, PIDS="1").returncode == 0
+    assert ask_rm("isolation", "--check", *words, PIDS="1", MPS="1").returncode == 0
 
 
 @pytest.mark.parametrize("name", ("R8", "R8:", "grce-shares-pce", "r8:grce-shares-pce", "R8:...",

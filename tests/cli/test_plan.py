@@ -109,7 +109,7 @@ def test_a_plan_says_what_partitions_do_not_separate(tmp_path: pathlib.Path) -> 
     assert find_turns(json.loads(ask_rm("plan", plan, "--json", "-q").stdout)["notes"]) == [
         "which no process uses now, as far as NVIDIA's driver reports (gpulens run --mps runs programs under "
         "it)"]
-    assert find_turns(json.loads(ask_rm("plan", plan, "--json", PIDS="1").stdout)["notes"]) == [
+    assert find_turns(json.loads(ask_rm("plan", plan, "--json", PIDS="1", MPS="1").stdout)["notes"]) == [
         "which other programs use on this GPU"]
     assert find_turns(run_checked("plan", write_tasks(tmp_path, make_task("a")), "--tpcs", "66")["notes"]) == []
     quiet = gpulens("-i", str(image_without_tpc_table("gh100")), "plan", plan, "--quiet").stdout

@@ -11,7 +11,7 @@
 //	GPULENS_FAKE_RM_USER=1        gives the answers for uid 65534 instead of root
 //	GPULENS_FAKE_RM_VERSION=TEXT  another driver's version, with its layouts (fake_versions.hpp)
 //	GPULENS_FAKE_RM_STATE=two     the recording of so many busy processes: one, two, three
-//	GPULENS_FAKE_RM_PIDS=PID      the only process, of every class
+//	GPULENS_FAKE_RM_PIDS=PID      the only process, of every class but that of MPS, and with _MPS=1 of that, too
 //	GPULENS_FAKE_RM_NOTES=PID     the process that the driver notes for every channel
 //	GPULENS_FAKE_RM_ANSWERS=N     the first N queries of the resident channel succeed, later ones are refused
 //	GPULENS_FAKE_RM_SIZES=C:N,... parameters of command C (hexadecimal) have N bytes
@@ -534,14 +534,16 @@ uint32_t Rm::answer_engines(uint32_t cmd, const Params &p)
 		auto name = names.find(p.get(4));
 		if (p.get(0) || name == names.end())
 			return ARGUMENT;
-		if (*read_env("GPULENS_FAKE_RM_PIDS"))
-			p.put(12 + 4 * n++, static_cast<uint32_t>(atoi(read_env("GPULENS_FAKE_RM_PIDS"))));
-		else
+		if (*read_env("GPULENS_FAKE_RM_PIDS")) {
+			if (name->first != 0x900e || *read_env("GPULENS_FAKE_RM_MPS"))
+				p.put(12 + 4 * n++, static_cast<uint32_t>(atoi(read_env("GPULENS_FAKE_RM_PIDS"))));
+		} else {
 			for (uint32_t pid :
 			     gpu().contains("pids")
 				     ? gpu()["pids"]
 				     : facts_["live_run2"]["states"]["two"]["pids_by_class"][name->second])
 				p.put(12 + 4 * n++, pid);
+		}
 		p.put(8, n);
 		return OK;
 	}

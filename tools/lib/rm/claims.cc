@@ -29,9 +29,12 @@ std::vector<RunTsg> find_claims(Client &client, const Subdevice &subdevice, cons
 	std::map<std::pair<std::string, u32>, std::set<std::pair<u32, u32>>> claims;
 	std::vector<RunTsg> all = more;
 
-	for (const Process &process : processes)
-		for (const RunTsg &tsg : claimed_tsgs(process.pid))
-			all.push_back(tsg);
+	for (const Process &process : processes) {
+		std::vector<RunTsg> own = claimed_tsgs(process.pid);
+		if (!own.empty()) // of which `more` may have a copy
+			std::erase_if(all, [&](const RunTsg &tsg) { return tsg.pid == process.pid; });
+		all.insert(all.end(), own.begin(), own.end());
+	}
 	std::erase_if(all, [&](const RunTsg &tsg) { return tsg.device != gpu.device; });
 	if (all.empty())
 		return all;
