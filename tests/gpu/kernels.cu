@@ -6,8 +6,13 @@
 //	                        a kernel in a graph
 //	kernels idle            makes a context, prints "ready" and waits for the end of standard input
 //	kernels spin SECONDS    kernels of 20 ms, one after the other; prints "ready" before the first
+//	kernels compute|memory SECONDS
+//	                        makes a context, prints "ready", waits for a line, and launches kernels that compute, or read and
+//	                        write 1 GiB, one after the other; prints the median of their times, in ms
 #include "check.cuh"
 
+#include <algorithm>
+#include <chrono>
 #include <cooperative_groups.h>
 #include <cstdio>
 #include <cstdlib>
@@ -35,6 +40,54 @@ __global__ void where(unsigned *sm)
 	// Long enough that the blocks spread over all SMs.
 	for (int i = 0; i < 200; i++)
 		__nanosleep(1000);
+}
+
+__global__ void compute(float *result)
+{
+	float a = threadIdx.x, b = blockIdx.x;
+
+	for (int i = 0; i < 400000; i++)
+		a = a * 0.999f + b;
+	if (a == 1.5f) // never, but the compiler does not know it
+		*result = a;
+}
+
+__global__ void memory(float4 *to, const float4 *from, size_t n)
+{
+	for (size_t i = blockIdx.x * size_t{blockDim.x} + threadIdx.x; i < n; i += size_t{gridDim.x} * blockDim.x)
+		to[i] = from[i];
+}
+
+static int measure_kernels(bool computes, double seconds)
+{
+	using clock = std::chrono::steady_clock;
+	using milliseconds = std::chrono::duration<double, std::milli>;
+	const size_t bytes = size_t{512} << 20;
+	std::vector<double> times;
+	char *data;
+
+	CHECK(cudaMalloc(&data, 2 * bytes));
+	auto launch = [&] {
+		if (computes)
+			compute<<<1056, 256>>>(reinterpret_cast<float *>(data));
+		else
+			memory<<<1056, 256>>>(reinterpret_cast<float4 *>(data),
+					      reinterpret_cast<const float4 *>(data + bytes), bytes / sizeof(float4));
+		CHECK(cudaDeviceSynchronize());
+	};
+	launch();
+	puts("ready");
+	fflush(stdout);
+	getchar();
+	for (clock::time_point begin = clock::now(), now = begin; now - begin < std::chrono::duration<double>(seconds);) {
+		launch();
+		clock::time_point after = clock::now();
+		times.push_back(milliseconds(after - now).count());
+		now = after;
+	}
+	std::sort(times.begin(), times.end());
+	printf("%.4f\n", times[times.size() / 2]);
+	return 0;
 }
 
 static int info()
@@ -128,6 +181,8 @@ int main(int argc, char **argv)
 		return clusters();
 	if (argc > 1 && !strcmp(argv[1], "where"))
 		return print_placements();
+	if (argc > 2 && (!strcmp(argv[1], "compute") || !strcmp(argv[1], "memory")))
+		return measure_kernels(argv[1][0] == 'c', atof(argv[2]));
 	CHECK(cudaFree(nullptr));
 	if (argc > 2 && !strcmp(argv[1], "spin")) {
 		time_t end = time(nullptr) + atol(argv[2]);
@@ -146,6 +201,6 @@ int main(int argc, char **argv)
 			;
 		return 0;
 	}
-	fprintf(stderr, "usage: kernels info|clusters|where|idle|spin SECONDS\n");
+	fprintf(stderr, "usage: kernels info|clusters|where|idle|spin SECONDS|compute SECONDS|memory SECONDS\n");
 	return 2;
 }

@@ -108,28 +108,38 @@ def test_a_process_has_as_many_channels_as_it_requests(connections: int, channel
 
 @pytest.mark.parametrize("count", (2, 3))
 def test_busy_processes_have_even_slots(tmp_path: pathlib.Path, count: int) -> None:
-    """Two and three processes: median slots of 2.0 to 2.6 ms, plus or minus a sampling step, equally often; each
-    channel is attributed to a different process."""
+    """Two and three processes: median slots of 2.0 to 2.6 ms, plus or minus a sampling step, equally often."""
     with contextlib.ExitStack() as all_of_them:
         pids = {str(all_of_them.enter_context(start_kernels("spin", "20")).pid) for _ in range(count)}
         text = run_tool("record", "--for", "8s", "--every", "250us", "-o", str(tmp_path / "a.csv"))
     print("\n" + text)
     rows = [row for row in csv.DictReader((tmp_path / "a.csv").open(encoding="ascii")) if row["state"] == "on"]
-    turns: dict[str, list[float]] = {}
+    turns: dict[tuple[str, str], list[float]] = {}
     for row in rows[1:-1]:
-        turns.setdefault(row["channel"], []).append((int(row["end_ns"]) - int(row["start_ns"])) / 1e6)
-    often = {channel: some for channel, some in turns.items() if len(some) > 20}
-    assert len(often) == count
-    owners = {(row["channel"], row["pid"], row["process"]) for row in rows if row["channel"] in often}
-    assert len(owners) == count and {(pid, name) for _, pid, name in owners} == {(pid, "kernels") for pid in pids}
+        turns.setdefault((row["pid"], row["process"]), []).append(
+            (int(row["end_ns"]) - int(row["start_ns"])) / 1e6)
+    often = {owner: some for owner, some in turns.items() if len(some) > 20}
+    assert set(often) == {(pid, "kernels") for pid in pids}
     assert all(2.0 - 0.4 < statistics.median(some) < 2.6 + 0.4 for some in often.values())
     assert max(map(len, often.values())) < 1.1 * min(map(len, often.values()))
 
 
+def test_each_switch_of_16_programs_is_recorded(tmp_path: pathlib.Path) -> None:
+    """By the driver's records: none is lost, and each program is named, from its first second on."""
+    with contextlib.ExitStack() as all_of_them:
+        pids = {str(all_of_them.enter_context(start_kernels("spin", "30")).pid) for _ in range(16)}
+        text = run_tool("record", "--for", "3s", "-o", str(tmp_path / "a.csv"))
+    print("\n" + text)
+    assert "each context switch, by the driver's records; 0 lost" in text
+    rows = [row for row in csv.DictReader((tmp_path / "a.csv").open(encoding="ascii")) if row["state"] == "on"]
+    begin = int(rows[0]["start_ns"])
+    assert {row["pid"] for row in rows if int(row["start_ns"]) < begin + 10**9} == pids
+
+
 def test_run_reports_the_tsgs_of_a_program(tmp_path: pathlib.Path) -> None:
     """A CUDA process has a TSG for compute with a time slice of 2048 us and instruction-level preemption, and one of
-    1024 us for each of three copy engines, with 8 and 4 channels. record then names its TSG, and the other process'
-    channel."""
+    1024 us for each of three copy engines, with 8 and 4 channels. record then names its TSG, and of the other
+    process the context, or the channel where it samples."""
     tsgs = tmp_path / "tsgs"
     with start_kernels("spin", "30") as other:
         with subprocess.Popen([*TOOL, "run", "-o", str(tsgs), "--", KERNELS, "spin", "12"], stdout=subprocess.PIPE,
@@ -145,7 +155,7 @@ def test_run_reports_the_tsgs_of_a_program(tmp_path: pathlib.Path) -> None:
     assert {tsg["engine"]: tsg["preemption"] for tsg in last.values()} == {
         0x01: {"compute": "CILP", "graphics": "WFI"}, 0x0B: None, 0x0C: None, 0x0D: None}
     compute = next(tsg["tsg"] for tsg in last.values() if tsg["engine"] == 1)
-    rows = [line.split() for line in text.splitlines() if line.startswith("GR0")]
-    assert [row[1] for row in rows] == [str(compute), "channel"] and rows[0][6:8] == ["2.048", "ms"]
-    assert [row[2 + (row[1] == "channel")] for row in rows] == [
-        f"({next(iter(last.values()))['pid']}", f"({other.pid}"]
+    rows = {row[1]: row for row in map(str.split, text.splitlines()) if row[:1] == ["GR0"]}
+    mine, others = rows.pop(str(compute)), rows.popitem()[1]
+    assert not rows and mine[2] == f"({next(iter(last.values()))['pid']}" and mine[6:8] == ["2.048", "ms"]
+    assert others[1] in ("context", "channel") and others[3] == f"({other.pid}"
