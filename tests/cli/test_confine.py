@@ -34,6 +34,7 @@ TURNS = ("a partition separates TPCs, not time: processes on one graphics runlis
          "except under MPS, ")
 SHARED = ("partitions share L2 cache and memory bandwidth: in half of an H200, memory-bound work took 2.0 times as "
           "long beside memory-bound work in the other half, compute-bound work 1.8 times")
+WITH_MPS = {"GPULENS_FAKE_RM_PIDS": "1", "GPULENS_FAKE_RM_MPS": "1"}
 NO_MPS = "which no process uses now, as far as NVIDIA's driver reports (gpulens run --mps runs programs under it)"
 USED = "which other programs use on this GPU"
 UNDER = ("under MPS, programs on other TPCs run at the same time; which TPCs the bits of the mask are was verified "
@@ -81,7 +82,7 @@ def test_run_says_what_a_limit_does_not_separate(program: str) -> None:
     for quiet in ("-q", "--quiet"):
         done = run_tool("run", quiet, "--half", "a", "--", program)
         assert "note: " not in done.stderr and " is limited to TPCs " in done.stderr and done.returncode == 7
-    done = run_tool("run", "--half", "a", "--", program, GPULENS_FAKE_RM_PIDS="1", GPULENS_FAKE_RM_MPS="1")
+    done = run_tool("run", "--half", "a", "--", program, **WITH_MPS)
     assert f"note: {TURNS}{USED}\n" in done.stderr
 
 
@@ -115,8 +116,7 @@ def test_partitions_says_what_a_partition_does_not_separate() -> None:
         assert text.endswith(f"\nNote: {TURNS}{NO_MPS}\nNote: {SHARED}\n")
         assert "Note: " not in run_tool("partitions", "--quiet").stdout
         assert json.loads(run_tool("partitions", "--json", "-q").stdout)["notes"] == [TURNS + NO_MPS, SHARED]
-        used = json.loads(run_tool("partitions", "--json", GPULENS_FAKE_RM_PIDS="1", GPULENS_FAKE_RM_MPS="1").stdout)["notes"][0]
-        assert used == TURNS + USED
+        assert json.loads(run_tool("partitions", "--json", **WITH_MPS).stdout)["notes"][0] == TURNS + USED
         unknown = json.loads(run_tool("partitions", "--json", LD_PRELOAD="").stdout)["notes"][0]
         assert unknown == f"{TURNS}and whether that is in use is unknown"
     finally:

@@ -123,7 +123,7 @@ def test_a_daemon_that_does_not_begin_starts_nothing(place: Place) -> None:
     (place.root / "broken").unlink()
     del place.env["FAKE_CUDA_MPS"]
     for words, message in ((("--tpcs", "3"), "--mps: CUDA does not use the daemon\n"),
-                           ((), "programs are not under MPS (")):
+                           ((), "programs are not under MPS: CUDA does not use the daemon\n")):
         status, out, err = place.run("--mps", *words, "--", "echo", "begun")
         assert (status, out) == (4, "") and err.startswith(f"gpulens: {message}"), err
     (place.root / "run/mps/daemon").unlink()

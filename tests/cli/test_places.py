@@ -80,16 +80,31 @@ def test_mig_commands(tmp_path: pathlib.Path) -> None:
     assert "assumed for an H200; nvidia-smi mig -lgip prints the numbers of this GPU" in done.stdout
 
 
-def test_mps_percentages(tmp_path: pathlib.Path) -> None:
-    """Rounded up, because MPS rounds them down, and 100 together at most: of 66 TPCs 33, 22 and 11 are 50, 34 and 17 %,
-    so that they do not fit. Seen failing with percentages rounded down."""
-    told = make_plan(write_tasks(tmp_path, 33, 22, 10), "--tpcs", "66", "--on", "mps")
-    assert sorted(p["mps_percentage"] for p in told["partitions"]) == [16, 34, 50]
-    assert [p["place"] for p in told["partitions"]] == [None] * 3
-    assert told["commands"][0] == "nvidia-cuda-mps-control -d"
-    assert "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=50 PROGRAM   # partition 0: a" in told["commands"]
-    assert any("reserves no SMs" in note for note in told["notes"])
-    assert not make_plan(write_tasks(tmp_path, 33, 22, 11), "--tpcs", "66", "--on", "mps", status=1)["fits"]
+def test_programs_under_mps_have_masks(tmp_path: pathlib.Path) -> None:
+    """A plan for them has the TPCs of one for masks, and its commands have --mps. Seen failing with percentages of
+    MPS."""
+    file = write_tasks(tmp_path, 33, 22, 11)
+    masks, told = (json.loads(ask_rm("--json", "plan", file, "--on", on).stdout) for on in ("masks", "mps"))
+    assert told["partitions"] == masks["partitions"] and sorted(p["tpcs"] for p in told["partitions"]) == [11, 22, 33]
+    assert told["commands"] == [f"gpulens run --mps --plan PLAN --task {name} -- PROGRAM" for name in "abc"]
+    assert [command.replace("--mps ", "") for command in told["commands"]] == masks["commands"]
+    assert [note for note in masks["notes"] if note not in told["notes"]] == [
+        note for note in masks["notes"] if "take turns" in note]
+
+
+HOLDS = {
+    "masks": "tasks of one process, with --on mps for programs at the same time; not for programs that take turns",
+    "green": "tasks of one process; not for programs that take turns",
+    "mps": "programs of gpulens run --mps --plan, which run at the same time",
+    "mig": "one program at a time in each MIG instance"}
+
+
+@pytest.mark.parametrize("place", HOLDS)
+def test_a_plan_says_for_whom_it_holds(tmp_path: pathlib.Path, place: str) -> None:
+    """Where it has several partitions."""
+    for sizes, lines in ((30, 30), [f"Holds for {HOLDS[place]}"]), ((30,), []):
+        done = gpulens("plan", write_tasks(tmp_path, *sizes), "--tpcs", "66", "--on", place)
+        assert [line for line in done.stdout.splitlines() if line.startswith("Holds for ")] == lines
 
 
 def test_masks_and_green_contexts_are_carried_out() -> None:
@@ -117,7 +132,6 @@ REFUSED = [
     (["--tpcs", "68", "--on", "mig"],
      "the profiles of this GPU, with 68 TPCs, are not known; those of A100 (54 TPCs), "),
     (["--tpcs", "66", "--on", "mig", "--quantum", "2"], "--quantum: it has no effect with --on mig"),
-    (["--tpcs", "66", "--on", "mps", "--spare", "keep"], "--spare: it has no effect with --on mps"),
     (["--tpcs", "66", "--on", "mig"], "reserved TPCs cannot be kept from MIG instances")]
 
 

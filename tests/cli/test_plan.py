@@ -55,6 +55,7 @@ def test_the_example_is_planned_on_an_h100() -> None:
     assert done.stdout == """\
 GH100 (Hopper), 0000:01:00.0
 4 tasks on 64 TPCs (2 reserved), test np-edf: fits by sms-ina; 64 TPCs in 4 partitions, 23 of them spare
+Holds for tasks of one process, with --on mps for programs at the same time; not for programs that take turns
 Lemma 1: at least 16.61 TPCs are needed
 Partition  TPCs  Needed   Load    Slack  GPCs    Which             Mask
         0    22      10  0.447  101.2 %  0-1, 5  2-6, 9-16, 41-49  0x00003fe000001fe7c

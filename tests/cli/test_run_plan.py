@@ -6,9 +6,11 @@ import json
 import os
 import pathlib
 import subprocess
+import time
 from typing import Any
 
 import pytest
+from support.fakemps import write_daemon
 from support.fakerm import RECORDING, ask_rm
 from support.program import ROOT, TOOL, build_program, gpulens as ask_tool, image_without_tpc_table
 
@@ -30,11 +32,11 @@ def planned() -> "dict[str, Any]":
                              "--spare", "keep", "--test", "edf").stdout)
 
 
-def gpulens(*words: str) -> "subprocess.CompletedProcess[str]":
+def gpulens(*words: str, **more: str) -> "subprocess.CompletedProcess[str]":
     """The tool, with the tests' libcuda.so.1 and driver."""
     env = {**{key: value for key, value in os.environ.items() if key != "CUDA_VISIBLE_DEVICES"},
            "LD_PRELOAD": str(ROOT / "build/bin/fake_rm.so"), "LD_LIBRARY_PATH": str(ROOT / "build/bin/fake-cuda"),
-           "GPULENS_FAKE_RM": RECORDING}
+           "GPULENS_FAKE_RM": RECORDING, **more}
     return subprocess.run([str(TOOL), *words], capture_output=True, text=True, check=False, timeout=600, env=env)
 
 
@@ -152,3 +154,21 @@ def test_half_of_a_limit_is_refused(tmp_path: pathlib.Path, plan: "dict[str, Any
     file = written(tmp_path, plan)
     done = gpulens("run", *(file if word == "PLAN" else word for word in words), "--", "echo", "begun")
     assert (done.stdout, done.returncode) == ("", 2) and why in done.stderr, done.stderr
+
+
+def test_a_plan_on_mps_wants_mps(tmp_path: pathlib.Path) -> None:
+    """Without it the programs would take turns: nothing is started. Under a daemon the program has the TPCs of the
+    plan. Seen failing where the place was not read."""
+    plan = json.loads(ask_rm("plan", str(EXAMPLE), "--json", "--on", "mps").stdout)
+    file = written(tmp_path, plan)
+    done = gpulens("run", "--plan", file, "--task", "camera", "--", "echo", "begun")
+    assert (done.returncode, done.stdout) == (4, "") and done.stderr == (
+        f"gpulens: {file}: it is a plan for programs that run at the same time, under MPS: add --mps\n")
+    daemon = {"FAKE_CUDA_MPS": "1", "GPULENS_RUNTIME_DIR": str(tmp_path / "run"), **write_daemon(tmp_path)}
+    done = gpulens("run", "--mps", "--plan", file, "--task", "camera", "--", "sh", "-c", "echo $GPULENS_PARTITION",
+                   **daemon)
+    assert done.returncode == 0, done.stderr
+    placed = next(p["place"] for p in plan["partitions"] if "camera" in p["tasks"])
+    assert json.loads(done.stdout)[0]["tpcs"] == placed["tpcs"]
+    while (tmp_path / "run/mps/pipe/control").exists():  # it quits after its last user
+        time.sleep(0.01)

@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0
 """gpulens sweep on the tests' libcuda and resource manager of an H200, and what gpulens fit makes of its times."""
 
+import json
 import os
 import pathlib
 import re
 import shutil
 import subprocess
+import time
 
 import pytest
+from support.fakemps import write_daemon
 from support.measured import FAKE, check_report, fake_environment, measured_program, run_gpulens
 from support.program import ROOT
 
@@ -106,28 +109,35 @@ def test_a_sweep_is_resumed(tmp_path: pathlib.Path) -> None:
 
 
 def test_a_sweep_beside_neighbours(tmp_path: pathlib.Path) -> None:
-    """Under MPS: the program has the percentage of its size (34, 50 and 100 %), and a neighbour runs meanwhile, but for
-    the whole GPU. fit takes the column. Seen failing with the neighbour started after the program."""
-    script = (f"echo $((6800 / CUDA_MPS_ACTIVE_THREAD_PERCENTAGE)) us; [ -e {tmp_path}/loads/memory ] && echo 999 us; "
-              "true")
+    """Under a daemon of its own, which ends with it: the program has the TPCs of its size, and a neighbour all others
+    meanwhile, but for the whole GPU. fit takes the column. Seen failing with the neighbour started after the
+    program."""
+    script = (f"echo 100 us; [ -e {tmp_path}/loads/memory ] && echo 999 us; "
+              f'echo "$CUDA_MPS_PIPE_DIRECTORY $GPULENS_PARTITION" >>{tmp_path}/said')
     (tmp_path / "loads").mkdir()
     file = tmp_path / "times.csv"
     words = ["--sizes", "22,33,66", "--repeat", "1", "--on", "mps", "--beside", "memory", "--probe", FAKE, "--time",
              "([0-9]+) us", "-o", str(file), "--", "sh", "-c", script]
-    told = check_report("sweep", "sweep", *words, FAKE_CUDA_MPS="1", FAKE_LOADS=str(tmp_path / "loads"))
-    assert told["on"] == "mps" and [entry["tpcs"] for entry in told["partitions"]] == [[], [], []]
+    daemon = {"FAKE_CUDA_MPS": "1", "GPULENS_RUNTIME_DIR": str(tmp_path / "run"), **write_daemon(tmp_path)}
+    told = check_report("sweep", "sweep", *words, FAKE_LOADS=str(tmp_path / "loads"), **daemon)
+    assert told["on"] == "mps" and [len(entry["tpcs"]) for entry in told["partitions"]] == [22, 33, 66]
     assert file.read_text(encoding="ascii").splitlines() == [
-        "task,tpcs,time_us,beside", "sh,22,200.000,none", "sh,22,200.000,memory", "sh,22,999.000,memory",
-        "sh,33,136.000,none", "sh,33,136.000,memory", "sh,33,999.000,memory", "sh,66,68.000,none"]
+        "task,tpcs,time_us,beside", "sh,22,100.000,none", "sh,22,100.000,memory", "sh,22,999.000,memory",
+        "sh,33,100.000,none", "sh,33,100.000,memory", "sh,33,999.000,memory", "sh,66,100.000,none"]
     done = run_gpulens("fit", "--json", str(file))
-    assert done.returncode == 0 and '"memory": 7.345' in done.stdout, done.stdout
+    assert done.returncode == 0 and '"memory": 9.99' in done.stdout, done.stdout
     assert not list((tmp_path / "loads").iterdir())
+    said = [line.split(" ", 1) for line in (tmp_path / "said").read_text(encoding="ascii").splitlines()]
+    assert {pipes for pipes, _ in said} == {str(tmp_path / "run/mps/pipe")}
+    assert [len(json.loads(partition)[0]["tpcs"]) for _, partition in said] == [22, 22, 33, 33, 66]
+    while (tmp_path / "run/mps/pipe/control").exists():  # it quits after its last user
+        time.sleep(0.01)
 
 
 SWEEP_FAILS = [
     (["--beside", "memory", "--", "echo"], {}, 2, "--beside: it needs --on mps: processes on one runlist take turns"),
-    (["--on", "mps", "--", "echo"], {}, 4, "programs are not under MPS (nvidia-cuda-mps-control -d starts it)"),
-    (["--on", "mps", "--place", "packed", "--", "echo"], {}, 2, "--place: MPS places programs itself"),
+    (["--on", "mps", "--", "echo"], {"PATH": "/nowhere"}, 4, "nvidia-cuda-mps-control: it is not installed"),
+    (["--on", "mps", "--", "echo"], {}, 4, "--on mps: CUDA does not use the daemon"),
     (["--on", "mps", "--beside", "memory", "--probe", FAKE, "--", "sleep", "0.2"],
      {"FAKE_CUDA_MPS": "1", "FAKE_BREAK": "ends-memory"}, 4, "on 1 TPC beside memory: the neighbour ended by itself"),
     (["--scenario", "fig3.9", "--on", "mps"], {}, 2, "--scenario excludes --on"),
@@ -159,6 +169,7 @@ def test_a_sweep_that_fails_writes_nothing(words: list[str], env: dict[str, str]
                                            tmp_path: pathlib.Path) -> None:
     """The message names the program and the size, or the option. Seen failing with a program's exit status ignored."""
     file = tmp_path / "times.csv"
+    env = {"GPULENS_RUNTIME_DIR": str(tmp_path / "run"), **write_daemon(tmp_path), **env}
     done = run_gpulens("sweep", "--repeat", "1", *(["--sizes", "1"] if "--sizes" not in words else []), "-o", str(file),
                        *words, **env)
     assert (done.returncode, done.stdout) == (status, "") and not file.exists()

@@ -72,8 +72,10 @@ std::optional<Limit> LimitOptions::limit() const
 	if (!*plan_)
 		return std::nullopt;
 	plan::PlannedTask found = plan::find_planned_task(read_json_file(values_->plan), values_->plan, values_->task);
-	return Limit{.tpcs = fmt::format("{}", fmt::join(found.tpcs, ",")),
-		     .planned = PlannedPlace{.file = values_->plan, .device = found.device, .gpcs = found.gpcs}};
+	return Limit{
+		.tpcs = fmt::format("{}", fmt::join(found.tpcs, ",")),
+		.planned = PlannedPlace{
+			.file = values_->plan, .device = found.device, .gpcs = found.gpcs, .on_mps = found.on_mps}};
 }
 
 void LimitOptions::exclude(CLI::Option *other) const

@@ -119,7 +119,6 @@ void add_sweep(CLI::App &parser, CommandLine &line)
 		parser, "--place", options->placing,
 		{{"packed", plan::Placing::Packed}, {"distributed", plan::Placing::Distributed}}, "PLACING",
 		"packed (whole GPCs first) or distributed (over as many GPCs as possible) (default: packed)");
-	CLI::Option *place = parser.get_option("--place");
 	CLI::Option *repeat = parser.add_option("--repeat", options->repeat,
 						"runs of each size; with --within at most (default: 3, and 100 with "
 						"--within)")
@@ -131,7 +130,7 @@ void add_sweep(CLI::App &parser, CommandLine &line)
 				      ->type_name("PERCENT")
 				      ->check(in_range(0.01, 100.0));
 	add_choice<bool>(parser, "--on", options->on_mps, {{"masks", false}, {"mps", true}}, "PLACE",
-			 "limit the program by masks, or by percentages of MPS, which must run (default: masks)");
+			 "masks, or mps: the same, under MPS with a daemon as of gpulens run --mps (default: masks)");
 	parser.get_option("--on")->excludes(scenario);
 	parser.add_option_function<std::string>(
 		      "--beside", [options](const std::string &text) { options->beside = parse_neighbours(text); },
@@ -161,7 +160,7 @@ void add_sweep(CLI::App &parser, CommandLine &line)
 			->check(not_an_option());
 	parser.add_flag("--resume", options->resume, "go on with the runs of FILE.partial, if it is there")
 		->needs(output);
-	parser.callback([options, place, repeat, within, &line] {
+	parser.callback([options, repeat, within, &line] {
 		refuse_files(line.options, "sweep");
 		if (options->program.empty() == options->scenario.empty())
 			throw CLI::ValidationError("sweep", "either PROGRAM or --scenario is wanted");
@@ -170,8 +169,6 @@ void add_sweep(CLI::App &parser, CommandLine &line)
 				"--beside",
 				"it needs --on mps: processes on one runlist take turns (RTAS'24, rule R4), "
 				"so a neighbour would not run beside the program");
-		if (options->on_mps && *place)
-			throw CLI::ValidationError("--place", "MPS places programs itself");
 		if (*within) {
 			options->within /= 100;
 			options->repeat = *repeat ? options->repeat : MAX_RUNS_WITHIN;

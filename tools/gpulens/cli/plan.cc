@@ -276,9 +276,10 @@ void add_division(CLI::App &parser, plan::PlanOptions &options)
 						{"mig", plan::Place::Mig},
 						{"mps", plan::Place::Mps}},
 					       "PLACE",
-					       "what partitions are made with: masks or green (green contexts), which "
-					       "gpulens carries out; mig or mps, whose sizes the plan keeps to and "
-					       "whose commands it prints (default: masks)");
+					       "what partitions are made with: masks, mps (masks of programs that run "
+					       "at the same time, under MPS) or green (green contexts), which gpulens "
+					       "carries out; mig, whose sizes the plan keeps to and whose commands it "
+					       "prints (default: masks)");
 }
 
 // Refuses options that the other options leave without an effect.
@@ -293,10 +294,6 @@ void refuse_ignored(const CLI::App &parser, const PlanArguments &arguments)
 					   "--spare", "--place", "--memory"})
 			if (parser.count(unused))
 				throw CLI::ValidationError(unused, "it has no effect with --on mig");
-	if (arguments.plan.on == plan::Place::Mps)
-		for (const char *unused : {"--spare", "--place"})
-			if (parser.count(unused))
-				throw CLI::ValidationError(unused, "it has no effect with --on mps");
 	plan::Criterion test = arguments.plan.test.value_or(plan::DEFAULT_TEST);
 	for (const char *cost : {"--control", "--switch"})
 		if (parser.count(cost) && !plan::counts_costs(test))

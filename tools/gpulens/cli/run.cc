@@ -39,7 +39,7 @@ int start_program(const Options &options, const std::optional<std::string> &limi
 	if ((limit || run.limits) && !is_preloadable(run))
 		return EXIT_REFUSED;
 	if (run.mps && !limit)
-		gpulens::probe_mps();
+		gpulens::require_mps();
 	int status = limit ? limit_program(options, *limit, run) : EXIT_DONE;
 
 	if (status != EXIT_DONE)

@@ -195,22 +195,13 @@ VerifiedLimit whole_gpu(unsigned gpu)
 		.masked = false};
 }
 
-MpsGpu probe_mps()
+void require_mps()
 {
-	json answer = json::parse(run_in_child(TIMEOUT_S, [] {
-		unsetenv(MPS_PERCENTAGE); // which would leave it some of the SMs
-		int device = use_device({});
-		if (!is_under_mps(device))
-			throw Error(
-				Error::Unsupported,
-				"programs are not under MPS (nvidia-cuda-mps-control -d starts it): processes on one "
-				"runlist take turns (RTAS'24, rule R4), so a neighbour would not run beside the "
-				"program");
-		KnownGpu known = gpu_of_device(device);
-		return json{{"pci", known.pci}, {"sms", known.sms}}.dump();
-	}));
-
-	return {.pci = answer.at("pci"), .tpcs = answer.at("sms").get<unsigned>() / SMS_PER_TPC};
+	run_in_child(TIMEOUT_S, [] {
+		if (!is_under_mps(use_device({})))
+			throw Error(Error::Unsupported, "programs are not under MPS: CUDA does not use the daemon");
+		return std::string();
+	});
 }
 
 std::vector<MethodSupport> probe_methods(std::optional<unsigned> gpu)

@@ -19,7 +19,7 @@ struct VerifiedLimit {
 	std::optional<bool> mps;                        // a process uses MPS on this GPU; nothing: unknown
 	bool under_mps = false;                         // programs started from here use it
 	std::map<std::string, std::string> environment; // for the program
-	bool masked = true;                             // false: no masks, but a percentage of MPS, or the whole GPU
+	bool masked = true;                             // false: the whole GPU
 };
 
 // tpcs: text of Layout::parse(). gpu: number in PCI order; without it CUDA's device 0. Throws Error: invalid text, no such
@@ -41,15 +41,8 @@ VerifiedLimits verify_limits(std::optional<unsigned> gpu,
 
 // NVIDIA, Multi-Process Service: the folder of the daemon's pipes. A program that finds no daemon there uses the GPU without MPS.
 constexpr char MPS_PIPES[] = "CUDA_MPS_PIPE_DIRECTORY";
-constexpr char MPS_PERCENTAGE[] = "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE"; // NVIDIA, Multi-Process Service
-
-// CUDA's device 0 under MPS.
-struct MpsGpu {
-	std::string pci;
-	unsigned tpcs = 0;
-};
-// Throws Error: Unsupported where programs are not under MPS; no GPU, or no CUDA.
-MpsGpu probe_mps();
+// Throws Error: Unsupported where programs that use CUDA's device 0 are not under MPS; no GPU, or no CUDA.
+void require_mps();
 
 // Whether a method of partitioning (partition/work.hpp) works on a GPU.
 struct MethodSupport {

@@ -15,6 +15,7 @@ namespace tool {
 struct PlannedPlace {
 	std::string file, device; // device: PCI address of the GPU
 	std::vector<u32> gpcs;    // ascending
+	bool on_mps = false;      // under MPS
 };
 
 struct RunOptions {

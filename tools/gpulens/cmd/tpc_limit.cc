@@ -77,6 +77,9 @@ int limit_program(const Options &options, const std::string &limit, RunOptions &
 		check_plan(*run.planned, verified);
 	if (run.mps && !verified.under_mps)
 		throw Error(Error::Failed, "--mps: CUDA does not use the daemon");
+	if (run.planned && run.planned->on_mps && !verified.under_mps)
+		throw Error(Error::Failed, run.planned->file + ": it is a plan for programs that run at the same time, "
+							       "under MPS: add --mps");
 	run.environment.insert(verified.environment.begin(), verified.environment.end());
 	if (run.fixed || run.planned)
 		run.environment[gpulens::environment::FIXED] = "1";

@@ -22,7 +22,7 @@ void check_plan(const PlannedPlace &planned, const gpulens::VerifiedLimit &verif
 // Verifies the limit (text of gpulens_mask_parse()) on the GPU, and adds the library and variables that enforce it to
 // run. Prints the limit, partitions of other processes that overlap it, and what it does not separate, on standard
 // error. Returns EXIT_DONE, or after a message another exit status. Throws Error: Source; Input if the limit is from a
-// plan (run.planned) of another GPU.
+// plan (run.planned) of another GPU; Failed if --mps or a plan wants MPS, and CUDA does not use it.
 int limit_program(const Options &options, const std::string &limit, RunOptions &run);
 // Limits a process that gpulens run limits already to other TPCs of its GPU, from its next launch on, and prints that. quiet: as
 // in RunOptions. Returns an exit status. Throws Error as limit_program(), and those of request_partition().

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
-// Verifies a mask of each size at once, runs the program or the probe under each, and writes the times. Neighbours are
-// processes under MPS: other processes on the runlist take turns with the program, and a mask of this process cannot be
-// verified under MPS.
+// Verifies a mask of each size at once, runs the program or the probe under each, and writes the times. Neighbours run on all
+// other TPCs, under MPS: without it, processes on one runlist take turns.
 #include "gpulens/measure/sweep.hpp"
 
 #include "gpulens/blocks/commands.hpp"
+#include "gpulens/cmd/own_mps.hpp"
 #include "gpulens/cmd/tpc_limit.hpp"
 #include "gpulens/measure/interval.hpp"
 #include "gpulens/measure/limited_program.hpp"
@@ -12,7 +12,6 @@
 #include "gpulens/measure/probe.hpp"
 #include "gpulens/measure/sweep_record.hpp"
 #include "gpulens/out/progress.hpp"
-#include "gpulens/plan/places.hpp"
 #include "lib/base/errors.hpp"
 #include "lib/base/format.hpp"
 #include "lib/tpc/tpc_mask.hpp"
@@ -25,7 +24,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <map>
-#include <memory>
 #include <regex.h>
 #include <set>
 #include <tuple>
@@ -136,30 +134,35 @@ blocks::Scenario load_scenario(const SweepOptions &options, const VerifiedLimit 
 	return scenario;
 }
 
-VerifiedLimits verify_sizes(const Options &options, const SweepOptions &sweep_options)
+// The limits of a sweep.
+struct Partitions {
+	VerifiedLimits own;                  // one of each size
+	std::map<u32, VerifiedLimit> others; // by size, but for the whole GPU: all other TPCs, for neighbours
+};
+
+Partitions verify_partitions(const Options &options, const SweepOptions &sweep_options)
 {
-	return gpulens::verify_limits(named_gpu(options), [&](const gpulens::Layout &layout) {
+	VerifiedLimits all = gpulens::verify_limits(named_gpu(options), [&](const gpulens::Layout &layout) {
 		std::vector<gpulens::TpcMask> masks;
-		for (u32 size : parse_sizes(sweep_options.sizes, layout.map.tpcs))
+		std::vector<u32> sizes = parse_sizes(sweep_options.sizes, layout.map.tpcs);
+		for (u32 size : sizes)
 			masks.push_back(
 				layout.make_masks({size}, sweep_options.placing, gpulens::TpcMask(layout.map.tpcs))[0]);
+		for (size_t i = 0; i < sizes.size() && !sweep_options.beside.empty(); i++)
+			if (sizes[i] < layout.map.tpcs)
+				masks.push_back(layout.complement(masks[i]));
 		return masks;
 	});
-}
+	auto first = all.limits.begin() + static_cast<ptrdiff_t>(parse_sizes(sweep_options.sizes, all.tpcs).size());
+	Partitions partitions;
 
-// Sizes as percentages of MPS, in TPCs of the whole GPU.
-VerifiedLimits limits_of_mps(const SweepOptions &options)
-{
-	gpulens::MpsGpu gpu = gpulens::probe_mps();
-	VerifiedLimits limits{.tpcs = gpu.tpcs, .limits{}};
-
-	for (u32 size : parse_sizes(options.sizes, gpu.tpcs)) {
-		VerifiedLimit limit{.pci = gpu.pci, .tpcs{}, .gpcs{}, .mps = true, .environment{}, .masked = false};
-		limit.tpcs.resize(size); // which ones is MPS' choice
-		limit.environment = {{gpulens::MPS_PERCENTAGE, std::to_string(plan::percentage_of(size, gpu.tpcs))}};
-		limits.limits.push_back(std::move(limit));
-	}
-	return limits;
+	if (sweep_options.on_mps && !all.limits.front().under_mps)
+		throw Error(Error::Failed, "--on mps: CUDA does not use the daemon");
+	for (auto other = first; other != all.limits.end(); ++other)
+		partitions.others[all.tpcs - static_cast<u32>(other->tpcs.size())] = std::move(*other);
+	all.limits.erase(first, all.limits.end());
+	partitions.own = std::move(all);
+	return partitions;
 }
 
 std::string samples_csv(const std::vector<Sample> &samples, bool beside)
@@ -187,9 +190,7 @@ json samples_json(const SweepOptions &options, const VerifiedLimits &verified, c
 	json limits = json::array(), list = json::array(), intervals = json::array();
 
 	for (const VerifiedLimit &limit : verified.limits)
-		limits.push_back({{"size", limit.tpcs.size()},
-				  {"tpcs", limit.masked ? json(limit.tpcs) : json::array()},
-				  {"gpcs", limit.gpcs}});
+		limits.push_back({{"size", limit.tpcs.size()}, {"tpcs", limit.tpcs}, {"gpcs", limit.gpcs}});
 	for (const Sample &s : samples)
 		list.push_back(
 			{{"task", s.task}, {"tpcs", s.tpcs}, {"beside", s.beside}, {"run", s.run}, {"time_us", s.us}});
@@ -249,16 +250,16 @@ std::string record_name(const std::string &output)
 // Runs all sizes, alone and beside each neighbour, round by round.
 class Sweep {
 public:
-	Sweep(const SweepOptions &options, const VerifiedLimits &verified, SweepRecord &record)
-		: options_(options), verified_(verified), record_(record)
+	Sweep(const SweepOptions &options, const Partitions &partitions, SweepRecord &record)
+		: options_(options), partitions_(partitions), record_(record)
 	{
 		if (options_.program.empty())
-			scenario_ = load_scenario(options_, verified_.limits.back());
-		for (const VerifiedLimit &limit : verified_.limits) {
+			scenario_ = load_scenario(options_, partitions_.own.limits.back());
+		for (const VerifiedLimit &limit : partitions_.own.limits) {
 			cases_.push_back({&limit, "none"});
 			// The whole GPU leaves nothing for a neighbour.
 			for (const std::string &kind : options_.beside)
-				if (limit.tpcs.size() < verified_.tpcs)
+				if (limit.tpcs.size() < partitions_.own.tpcs)
 					cases_.push_back({&limit, kind});
 		}
 		for (const Run &run : record_.earlier())
@@ -307,17 +308,6 @@ private:
 		return any && settled;
 	}
 
-	std::unique_ptr<Neighbour> start_neighbour(const Case &c)
-	{
-		if (c.beside == "none")
-			return nullptr;
-		other_ = *c.limit;
-		// Rounded down, so that both together have all threads at most.
-		unsigned own = plan::percentage_of(c.tpcs(), verified_.tpcs);
-		other_.environment = {{gpulens::MPS_PERCENTAGE, std::to_string(std::max(1U, 100 - own))}};
-		return std::make_unique<Neighbour>(probe_path_of(options_.probe), &other_, c.beside);
-	}
-
 	void run_case(const Case &c, u32 round)
 	{
 		std::string title = fmt::format("on {} TPC{}{}", c.tpcs(), c.tpcs() == 1 ? "" : "s",
@@ -325,7 +315,9 @@ private:
 		Run run{.tpcs = c.tpcs(), .number = round, .beside = c.beside};
 
 		bar_.show(done_.size(), cases_.size() * options_.repeat, title);
-		std::unique_ptr<Neighbour> neighbour = start_neighbour(c);
+		std::optional<Neighbour> neighbour;
+		if (c.beside != "none")
+			neighbour.emplace(probe_path_of(options_.probe), &partitions_.others.at(c.tpcs()), c.beside);
 		run.us = scenario_ ? run_scenario_once(options_, *scenario_, *c.limit)
 				   : run_program_once(options_, *c.limit, title);
 		if (neighbour && !neighbour->is_running())
@@ -334,9 +326,8 @@ private:
 		take(run);
 		for (const auto &[task, us] : run.us)
 			if (!bar_.is_shown())
-				fmt::print(stderr, "gpulens: {} {}{}, run {} of {}: {:.3f} us\n", task, title,
-					   c.limit->masked ? fmt::format(" ({})", format_ranges(c.limit->tpcs)) : "",
-					   round, options_.repeat, us);
+				fmt::print(stderr, "gpulens: {} {} ({}), run {} of {}: {:.3f} us\n", task, title,
+					   format_ranges(c.limit->tpcs), round, options_.repeat, us);
 	}
 
 	void take(const Run &run)
@@ -347,13 +338,12 @@ private:
 	}
 
 	const SweepOptions &options_;
-	const VerifiedLimits &verified_;
+	const Partitions &partitions_;
 	SweepRecord &record_;
 	std::optional<blocks::Scenario> scenario_;
 	std::vector<Case> cases_;
 	std::set<std::tuple<u32, std::string, u32>> done_; // TPCs, neighbour, round
 	std::vector<Sample> samples_;
-	VerifiedLimit other_; // of the neighbour
 	ProgressBar bar_;
 };
 
@@ -413,18 +403,17 @@ int sweep_command(const Options &options, const SweepOptions &sweep_options)
 {
 	if (!sweep_options.pattern.empty())
 		Regex{sweep_options.pattern}; // before anything runs
-	if (sweep_options.on_mps && named_gpu(options))
-		throw Error(Error::Input, "--on mps: MPS has CUDA's device 0; -g has no effect on it");
-	if (!sweep_options.on_mps)
-		require_preloadable(sweep_options.program.empty()
-					    ? std::vector<std::string>{probe_path_of(sweep_options.probe)}
-					    : sweep_options.program);
-	VerifiedLimits verified =
-		sweep_options.on_mps ? limits_of_mps(sweep_options) : verify_sizes(options, sweep_options);
+	require_preloadable(sweep_options.program.empty() ? std::vector<std::string>{probe_path_of(sweep_options.probe)}
+							  : sweep_options.program);
+	std::optional<OwnMps> daemon;
+	if (sweep_options.on_mps)
+		daemon.emplace();
+	Partitions partitions = verify_partitions(options, sweep_options);
+	const VerifiedLimits &verified = partitions.own;
 	SweepRecord record(record_name(sweep_options.file), identity_of(sweep_options, verified), sweep_options.resume);
 	std::vector<Sample> samples;
 	try {
-		Sweep sweep(sweep_options, verified, record);
+		Sweep sweep(sweep_options, partitions, record);
 		sweep.run();
 		samples = sweep.samples();
 		for (const auto &[task, tpcs, beside] : sweep.wide_groups())

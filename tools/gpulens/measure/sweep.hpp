@@ -20,8 +20,8 @@ struct SweepOptions {
 	plan::Placing placing = plan::Placing::Packed;
 	u32 repeat = 3;      // runs of each size; with within: at most
 	double within = 0;   // share of the mean: enough runs that its 95 % interval is so narrow; 0: `repeat` runs
-	bool on_mps = false; // sizes are percentages of MPS
-	std::vector<std::string> beside; // neighbours to measure beside, on all other TPCs; with MPS only
+	bool on_mps = false; // programs and neighbours are under an MPS of their own
+	std::vector<std::string> beside; // neighbours to measure beside, on all other TPCs; on_mps only
 	bool resume = false;             // continue from FILE.partial
 	std::string pattern;             // extended regular expression with one group, a time that the program prints;
 					 // empty: the program's time from start to end

@@ -59,10 +59,11 @@ std::vector<std::string> notes_on_gpu(const Plan &plan, const std::optional<Gpu>
 		notes.push_back("GPCs have the driver's numbers, as the hardware's table of TPCs has them, and not the "
 				"physical "
 				"ones, which gpulens run takes");
-	if (plan.allocation().fits && plan.file.tasks.size() > 1)
-		for (const std::string &note : partition_notes(mps_runs(gpu ? gpu->processes : std::nullopt), false,
-							       !plan.sharing.separate_memory))
-			notes.push_back(note);
+	if (plan.allocation().fits && plan.file.tasks.size() > 1) {
+		std::vector<std::string> shared = partition_notes(mps_runs(gpu ? gpu->processes : std::nullopt), false,
+								  !plan.sharing.separate_memory);
+		notes.insert(notes.end(), shared.begin() + (plan.on == Place::Mps), shared.end()); // no turns there
+	}
 	return notes;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// See places.hpp. The commands are those of NVIDIA's Multi-Instance GPU User Guide and of its Multi-Process Service.
+// See places.hpp. The commands for MIG are those of NVIDIA's Multi-Instance GPU User Guide.
 #include "gpulens/plan/places.hpp"
 
 #include "gpulens/plan/plan.hpp"
@@ -49,25 +49,14 @@ std::vector<std::string> mig_commands(const Plan &plan)
 	return commands;
 }
 
-std::vector<std::string> mps_commands(const Plan &plan)
-{
-	const std::vector<Partition> &partitions = plan.allocation().partitions;
-	std::vector<std::string> commands{"nvidia-cuda-mps-control -d"};
-
-	for (size_t i = 0; i < partitions.size(); i++)
-		commands.push_back(fmt::format("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE={} PROGRAM   # partition {}: {}",
-					       percentage_of(partitions[i].tpcs, plan.map.tpcs), i,
-					       task_names(plan, partitions[i])));
-	return commands;
-}
-
 std::vector<std::string> run_commands(const Plan &plan)
 {
 	std::vector<std::string> commands;
 
 	for (const Partition &p : plan.allocation().partitions)
 		for (u32 task : p.tasks)
-			commands.push_back(fmt::format("gpulens run --plan PLAN --task {} -- PROGRAM",
+			commands.push_back(fmt::format("gpulens run {}--plan PLAN --task {} -- PROGRAM",
+						       plan.on == Place::Mps ? "--mps " : "",
 						       plan.file.tasks[task].name));
 	return commands;
 }
@@ -85,11 +74,6 @@ const char *place_name(Place place)
 	return "?";
 }
 
-unsigned percentage_of(unsigned tpcs, unsigned all)
-{
-	return (100 * tpcs + all - 1) / all;
-}
-
 std::string carrier_text(const Plan &plan)
 {
 	switch (plan.on.value_or(Place::Masks)) {
@@ -99,9 +83,19 @@ std::string carrier_text(const Plan &plan)
 		return "these commands, which gpulens does not run. As root, while nothing uses the GPU, which -mig 1 "
 		       "may "
 		       "reset:";
-	case Place::Mps: return "these commands, which gpulens does not run. As the user of all programs:";
+	case Place::Mps: return "gpulens run --mps --plan";
 	}
 	return "";
+}
+
+std::string holds_text(const Plan &plan)
+{
+	if (plan.on == Place::Mig)
+		return "one program at a time in each MIG instance";
+	if (plan.on == Place::Mps)
+		return "programs of gpulens run --mps --plan, which run at the same time";
+	return fmt::format("tasks of one process{}; not for programs that take turns",
+			   plan.on == Place::Green ? "" : ", with --on mps for programs at the same time");
 }
 
 std::vector<std::string> commands_of(const Plan &plan)
@@ -109,10 +103,10 @@ std::vector<std::string> commands_of(const Plan &plan)
 	if (!plan.allocation().fits)
 		return {};
 	switch (plan.on.value_or(Place::Masks)) {
-	case Place::Masks: return run_commands(plan);
+	case Place::Masks:
+	case Place::Mps: return run_commands(plan);
 	case Place::Green: return {};
 	case Place::Mig: return mig_commands(plan);
-	case Place::Mps: return mps_commands(plan);
 	}
 	return {};
 }
@@ -123,8 +117,7 @@ std::vector<std::string> notes_on_place(const Plan &plan)
 
 	if (!plan.on || !plan.allocation().fits)
 		return notes;
-	if ((*plan.on == Place::Masks || *plan.on == Place::Green) &&
-	    (plan.masks.empty() || plan.map.numbering != TpcNumbering::BySmid))
+	if (*plan.on != Place::Mig && (plan.masks.empty() || plan.map.numbering != TpcNumbering::BySmid))
 		notes.emplace_back(
 			"this plan cannot be carried out, because its TPCs are not numbered in the order of %smid: "
 			"plan with --source rm");
@@ -138,10 +131,6 @@ std::vector<std::string> notes_on_place(const Plan &plan)
 		notes.emplace_back(
 			"one program at a time uses a MIG instance as its GPU: tasks of one partition take turns "
 			"within it (GPULENS_TURNS_ONLY), and times of tasks must be measured in such an instance");
-	if (*plan.on == Place::Mps)
-		notes.emplace_back(
-			"a percentage of MPS limits a program and reserves no SMs: kernels of several programs may "
-			"run on one SM, so the times of the plan are not guaranteed");
 	return notes;
 }
 

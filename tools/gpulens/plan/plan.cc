@@ -100,20 +100,6 @@ void plan_on_mig(Plan &plan, const PlanOptions &options, const std::string &name
 	plan.tried = {{"mig", none, allocate_on_mig(plan.problem(), *plan.mig, plan.instances)}};
 }
 
-// Tries fewer TPCs until the whole percentages of all partitions are 100 at most.
-void plan_on_mps(Plan &plan, const PlanOptions &options)
-{
-	for (u32 tpcs = plan.sizes.largest(); tpcs; tpcs--) {
-		plan.sizes.tpcs = tpcs;
-		plan.tried = try_heuristics(plan.problem(), options);
-		u32 sum = 0;
-		for (const Partition &p : plan.allocation().partitions)
-			sum += percentage_of(p.tpcs, plan.map.tpcs);
-		if (!plan.allocation().fits || sum <= 100)
-			return;
-	}
-}
-
 void add_spare(Plan &plan, bool keep)
 {
 	std::vector<Partition> &partitions = plan.tried.back().allocation.partitions;
@@ -157,19 +143,17 @@ Plan make_plan(const std::string &text, const std::string &name, const GpcMap &m
 	plan.on = options.on;
 	if (plan.on == Place::Mig)
 		plan_on_mig(plan, options, name);
-	else if (plan.on == Place::Mps)
-		plan_on_mps(plan, options);
 	else
 		plan.tried = try_heuristics(plan.problem(), options);
 	std::vector<Partition> &partitions = plan.tried.back().allocation.partitions;
-	bool placed_by_gpulens = plan.on != Place::Mig && plan.on != Place::Mps;
-	if (plan.on != Place::Mig) // instances have the order of their partitions
+	bool on_mig = plan.on == Place::Mig;
+	if (!on_mig) // instances have the order of their partitions
 		std::sort(partitions.begin(), partitions.end(),
 			  [](const Partition &a, const Partition &b) { return a.tasks < b.tasks; });
 	if (plan.allocation().fits)
-		add_spare(plan, options.keep_spare || !placed_by_gpulens);
+		add_spare(plan, options.keep_spare || on_mig);
 	plan.notes = notes_on_tasks(plan);
-	if (plan.allocation().fits && !map.gpcs.empty() && placed_by_gpulens) {
+	if (plan.allocation().fits && !map.gpcs.empty() && !on_mig) {
 		std::vector<u32> sizes;
 		sizes.reserve(partitions.size());
 		for (const Partition &p : partitions)

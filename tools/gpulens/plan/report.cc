@@ -60,7 +60,8 @@ std::string verdict_text(const Plan &plan)
 	if (a.fits)
 		out += fmt::format("fits by {}; {} in {}{}", attempt_text(plan.tried.back()),
 				   count_text(a.tpcs(), "TPC"), count_text(a.partitions.size(), "partition"),
-				   count_spare(plan) ? fmt::format(", {} of them spare", count_spare(plan)) : "");
+				   count_spare(plan) ? fmt::format(", {} of them spare", count_spare(plan)) : "") +
+		       (a.partitions.size() > 1 ? fmt::format("\nHolds for {}", holds_text(plan)) : "");
 	else
 		out += plan.gave_up() ? "unknown, the test gave up after too many steps" : "does not fit";
 	return out + fmt::format("\nLemma 1: at least {:.2f} TPCs are needed{}\n", a.least_tpcs,
@@ -87,8 +88,6 @@ std::string partitions_text(const Plan &plan, const Style &style)
 		titles.insert(titles.end(), {"<GPCs", "<Which", "<Mask"});
 	if (!plan.instances.empty())
 		titles.insert(titles.end(), {"Profile", "<Name", "Memory slices"});
-	if (plan.on == Place::Mps)
-		titles.emplace_back("Percentage");
 	Table t(titles);
 	for (size_t i = 0; i < partitions.size(); i++) {
 		std::vector<Cell> row{std::to_string(i), std::to_string(partitions[i].tpcs),
@@ -106,8 +105,6 @@ std::string partitions_text(const Plan &plan, const Style &style)
 			row.emplace_back(instance.profile->name);
 			row.emplace_back(fmt::format("{}:{}", instance.start, instance.profile->memory_slices));
 		}
-		if (plan.on == Place::Mps)
-			row.emplace_back(fmt::format("{} %", percentage_of(partitions[i].tpcs, plan.map.tpcs)));
 		t.add(std::move(row));
 	}
 	return t.str(style);
@@ -196,8 +193,6 @@ json partitions_json(const Plan &plan)
 					    {"first_memory_slice", instance.start},
 					    {"memory_slices", instance.profile->memory_slices}};
 		}
-		partition["mps_percentage"] =
-			plan.on == Place::Mps ? json(percentage_of(p.tpcs, plan.map.tpcs)) : json(nullptr);
 		list.push_back(std::move(partition));
 	}
 	return list;

@@ -27,11 +27,9 @@ void check_numbering(const Item &file)
 {
 	std::string on = file.has("on") ? file.string("on") : "masks";
 
-	if (on == "mig" || on == "mps")
-		file.refuse(
-			fmt::format("its partitions are {}, and not TPCs; run tasks by the commands of the plan, and "
-				    "take turns with GPULENS_TURNS_ONLY",
-				    on == "mig" ? "MIG instances" : "percentages of MPS"));
+	if (on == "mig")
+		file.refuse("its partitions are MIG instances, and not TPCs; run tasks by the commands of the plan, "
+			    "and take turns with GPULENS_TURNS_ONLY");
 	if (!file.has("numbering"))
 		file.refuse("it does not say how its TPCs are numbered, as plans of older versions do not; plan again");
 	const json &numbering = file.at("numbering");
@@ -94,7 +92,8 @@ PlannedTask place_of(const Item &file, const json &partitions, u32 index)
 	Item place = Item(partitions[index], fmt::format("{}: partition {}", file.where(), index)).object("place");
 	PlannedTask found{.device = file.string("device"),
 			  .tpcs = place.numbers("tpcs", MAX_TPCS - 1),
-			  .gpcs = place.numbers("gpcs", MAX_TPCS - 1)};
+			  .gpcs = place.numbers("gpcs", MAX_TPCS - 1),
+			  .on_mps = file.has("on") && file.string("on") == "mps"};
 
 	if (found.tpcs.empty())
 		place.refuse("it has no TPC");

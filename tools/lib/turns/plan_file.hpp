@@ -16,6 +16,7 @@ constexpr u32 MAX_TPCS = 1024;   // of a GPU; no chip has a fifth of that
 struct PlannedTask {
 	std::string device;          // PCI address of the GPU
 	std::vector<u32> tpcs, gpcs; // ascending; TPCs in the order of %smid, GPCs by physical number
+	bool on_mps = false;         // programs are to run at the same time, under MPS
 };
 
 // text, name: contents and name of the plan. Throws Error: Input for another file, a plan that does not fit, is for no
