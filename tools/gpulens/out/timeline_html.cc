@@ -170,8 +170,9 @@ private:
 	std::string draw_sampling() const
 	{
 		if (!t_.period_us)
-			return fmt::format("<p>{:.3f} s, each context switch by the driver's records; {} lost.</p>\n",
-					   t_.seconds(), t_.lost);
+			return fmt::format("<p>{:.3f} s, each context switch by the driver's records; {} lost{}.</p>\n",
+					   t_.seconds(), t_.lost,
+					   t_.clock_error.empty() ? "" : ", times to within " + t_.clock_error);
 		std::string out = fmt::format(
 			"<p>{:.3f} s, {} samples of each engine, one every {} (99% within {}, longest {}; "
 			"{} requested). A slot is the uninterrupted time of a TSG on an engine, known to within one "

@@ -339,7 +339,8 @@ std::string timeline_text(const Timeline &t)
 			t.ticks, format_duration(u64{t.period_us} * 1000), format_duration(t.step_median_ns),
 			format_duration(t.step_p99_ns), format_duration(t.step_max_ns), t.lost);
 	else
-		out += fmt::format("each context switch, by the driver's records; {} lost\n", t.lost);
+		out += fmt::format("each context switch, by the driver's records; {} lost{}\n", t.lost,
+				   t.clock_error.empty() ? "" : ", times to within " + t.clock_error);
 	if (!t.why_sampled.empty())
 		out += fmt::format("sampled, as the driver gives no records of context switches: {}\n", t.why_sampled);
 	SlotTable slots = slot_table(t, "-");

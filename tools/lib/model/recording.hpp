@@ -59,6 +59,7 @@ enum class RecordedText : u8 {
 	Pod = 4,
 	User = 5,
 	Sampled = 6, // why it was sampled although the driver records context switches
+	Clock = 7,   // how exact times by the driver's records are: "4.300 us"; the last one counts
 };
 
 // The samples of a recording whose period is 0 are of the driver's records of context switches (lib/rm/context_switches.hpp). A

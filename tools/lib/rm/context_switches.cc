@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <fmt/format.h>
 #include <linux/capability.h>
 #include <sys/syscall.h>
@@ -111,7 +112,7 @@ u32 ContextSwitches::make_memory(size_t bytes)
 	return object;
 }
 
-// The shortest of several readings is the most exact one: half of it is the error. The drift is that between two updates.
+// The shortest of several readings is the most exact one, to half of it. The drift is that between two updates.
 void ContextSwitches::update_clock()
 {
 	u64 shortest = ~u64{0}, read = 0;
@@ -130,8 +131,13 @@ void ContextSwitches::update_clock()
 		read = before + took / 2;
 		ahead = static_cast<int64_t>(timer.ns - read);
 	}
-	if (clock_read_ns_)
-		drift_ = static_cast<double>(ahead - ahead_ns_) / static_cast<double>(read - clock_read_ns_);
+	double gained = 0; // since the last update, and not foreseen then
+	if (clock_read_ns_) {
+		double passed = static_cast<double>(read - clock_read_ns_);
+		gained = static_cast<double>(ahead - ahead_ns_) - drift_ * passed;
+		drift_ += gained / passed;
+	}
+	clock_error_ns_ = std::max(clock_error_ns_, shortest / 2 + static_cast<u64>(std::abs(gained)));
 	clock_read_ns_ = read;
 	ahead_ns_ = ahead;
 }

@@ -29,6 +29,9 @@ public:
 	// CLOCK_MONOTONIC, ns. Call it every EVERY_NS. Throws Error.
 	std::vector<ContextSwitch> read(u64 &complete_until);
 
+	// By how much times may differ from CLOCK_MONOTONIC, as far as the readings of both clocks tell.
+	u64 clock_error_ns() const { return clock_error_ns_; }
+
 	static constexpr u64 EVERY_NS = 20000000;
 
 private:
@@ -50,6 +53,7 @@ private:
 	u64 clock_read_ns_ = 0; // when update_clock() looked last
 	int64_t ahead_ns_ = 0;  // the GPU's timer was then, of CLOCK_MONOTONIC
 	double drift_ = 0;      // and gains so much in each ns
+	u64 clock_error_ns_ = 0;
 };
 
 } // namespace tool::rm

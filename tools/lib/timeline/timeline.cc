@@ -438,6 +438,7 @@ void TimelineBuilder::take_text(std::string_view bytes)
 	case RecordedText::Machine: timeline_.machine = text; return;
 	case RecordedText::GpuUuid: timeline_.gpu_uuid = text; return;
 	case RecordedText::Sampled: timeline_.why_sampled = text; return;
+	case RecordedText::Clock: timeline_.clock_error = text; return;
 	default: break;
 	}
 	if (!owner)

@@ -3,6 +3,7 @@
 #include "lib/source/driver/driver_samples.hpp"
 
 #include "lib/base/errors.hpp"
+#include "lib/base/format.hpp"
 #include "lib/base/monotonic.hpp"
 #include "lib/model/recording.hpp"
 #include "lib/rm/claims.hpp"
@@ -311,7 +312,9 @@ std::string_view DriverSamples::finish()
 	bytes_.clear();
 	if (switches_)
 		add_switches();
-	if (!switched_)
+	if (switched_)
+		append_text(bytes_, due_, RecordedText::Clock, format_duration(switches_->clock_error_ns()));
+	else
 		add_owners(true);
 	return bytes_;
 }
