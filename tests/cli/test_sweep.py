@@ -140,7 +140,6 @@ SWEEP_FAILS = [
     (["--on", "mps", "--", "echo"], {}, 4, "--on mps: CUDA does not use the daemon"),
     (["--on", "mps", "--beside", "memory", "--probe", FAKE, "--", "sleep", "0.2"],
      {"FAKE_CUDA_MPS": "1", "FAKE_BREAK": "ends-memory"}, 4, "on 1 TPC beside memory: the neighbour ended by itself"),
-    (["--scenario", "fig3.9", "--on", "mps"], {}, 2, "--scenario excludes --on"),
     (["--", "false"], {}, 4, "false on 1 TPC: it ended with status 1"),
     (["--", "sh", "-c", "kill -9 $$"], {}, 4, "sh on 1 TPC: it was ended by signal 9"),
     (["--time", "([0-9]+) us", "--", "echo", "0 us"], {}, 4, 'matches "0", which is not a time above 0'),

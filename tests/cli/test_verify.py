@@ -5,10 +5,12 @@ import json
 import os
 import pathlib
 import re
+import time
 import xml.etree.ElementTree
 from typing import Any
 
 import pytest
+from support.fakemps import write_daemon
 from support.fakerm import ask_rm
 from support.measured import FAKE, KINDS, check_report, fake_environment, measured_program, run_gpulens
 from support.program import ROOT
@@ -84,6 +86,31 @@ def test_each_sm_outside_is_reported(program: str, tmp_path: pathlib.Path) -> No
     assert "Outside: SM 131 (TPC 65), " in done.stdout and done.stdout.splitlines()[-1].startswith("violated: ")
     classes = [box.get("class") for box in xml.etree.ElementTree.parse(file).getroot().iter(f"{SVG}rect")]
     assert (classes.count("used"), classes.count("outside"), classes.count("sm")) == (128, 4, 0)
+
+
+def test_under_mps_neighbours_run_at_the_same_time(program: str, tmp_path: pathlib.Path) -> None:
+    """With a daemon of its own: SMs are counted, as MPS numbers them anew, and products take twice as long beside
+    others on their TPCs and as long as alone beside others on all others. Blocks on more SMs than
+    the TPCs have violate the limit. Seen failing where numbers of SMs were taken for the physical ones."""
+    env = {"FAKE_CUDA_MPS": "1", "GPULENS_RUNTIME_DIR": str(tmp_path / "run"), **write_daemon(tmp_path)}
+    words = ["--mps", "--tpcs", "33-65", "--repeat", "1", "--neighbours", "compute", "--", program, "300"]
+    (tmp_path / "loads").mkdir()
+    report = run_verify(*words, status=0, FAKE_LOADS=str(tmp_path / "loads"), **env)
+    assert map_findings(report) == {"mask": "held", "acknowledgement": "held", "probe": "held", "others": "held",
+                                    "overlap": "held"}
+    text = {entry["name"]: entry["text"] for entry in report["evidence"]}
+    assert (report["probe"]["used"], report["probe"]["outside"]) == (66, [])
+    assert text["probe"].endswith("under the same limit ran on 66 SMs, and its TPCs have 66")
+    assert text["overlap"] == ("matrix products take 2.00 times as long beside others on the same TPCs, and 1.00 times "
+                               "beside others on all other TPCs")
+    assert (report["tpcs"][0], report["slowdowns"][1]["factor"]) == (33, 1)
+    # without loads that the probe sees, nothing takes longer
+    assert map_findings(run_verify(*words, status=5, **env))["overlap"] == "unknown"
+    report = run_verify(*words, status=1, FAKE_LOADS=str(tmp_path / "loads"), FAKE_BREAK="outside", **env)
+    assert map_findings(report) == {"mask": "held", "acknowledgement": "held", "probe": "violated",
+                                    "others": "violated", "overlap": "violated"}
+    while (tmp_path / "run/mps/pipe/control").exists():  # the daemon quits after its last user
+        time.sleep(0.01)
 
 
 def test_without_evidence_the_verdict_is_unknown(tmp_path: pathlib.Path, program: str) -> None:
@@ -165,7 +192,7 @@ VERIFY_FAILS = [
     (["--tpcs", "1", "--max-slowdown", "0.9", "--", "true"], {}, 2, "--max-slowdown: 0.9 is not a number from 1 to"),
     (["--plan", "none.json", "--task", "camera", "--", "true"], {}, 3, "none.json: ENOENT"),
     (["--tpcs", "1", "-o", "a.png", "--", "true"], {}, 2, "not .svg: a.png"),
-    (["--tpcs", "1", "--", "true"], {"FAKE_CUDA_MPS": "1"}, 4, "under MPS, %smid is not the physical SM number"),
+    (["--tpcs", "1", "--mps", "--", "true"], {"PATH": "/nowhere"}, 4, "nvidia-cuda-mps-control: it is not installed"),
     (["--tpcs", "1", "--", "true"], {"FAKE_BREAK": "status"}, 4, f"{FAKE}: it ended with status 1"),
 ]
 

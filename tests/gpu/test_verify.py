@@ -48,6 +48,22 @@ def test_a_program_in_a_half_is_verified() -> None:
     assert all(entry["factor"] for entry in told["slowdowns"][1:])
 
 
+def test_under_mps_a_program_in_a_half_is_not_slowed() -> None:
+    """Neighbours run at the same time there: products take as long beside others as alone, and much longer beside
+    others on the same TPCs."""
+    told: Any = json.loads(run_gpulens(
+        "--json", "verify", "--mps", "--half", "a", "--probe", PROBE, "--repeat", "2", "--neighbours", "compute,memory",
+        "--max-slowdown", "1.5", "--", "sh", "-c", f"printf '{WORK}' | {PROBE} run 0"))
+    print("\n" + told["verdict"] + ": " + told["sentence"])
+    for entry in told["evidence"]:
+        print(f"{entry['name']}: {entry['finding']}: {entry['text']}")
+    for entry in told["slowdowns"]:
+        print(entry["neighbour"], entry["factor"], entry["times_us"], entry["unknown"])
+    assert {entry["name"]: entry["finding"] for entry in told["evidence"]} == {
+        "mask": "held", "acknowledgement": "held", "probe": "held", "others": "held", "overlap": "held"}
+    assert told["slowdowns"][1]["factor"] < 1.1
+
+
 def test_more_tpcs_are_faster_and_fit_takes_the_times() -> None:
     """A matrix product on 16 TPCs takes less than half of the time on 4; fit reads the CSV."""
     file = OUTPUT / "sweep.csv"

@@ -3,8 +3,10 @@
 """Replaces gpulens-probe-kernels where there is no GPU. It speaks the same line format and implements the rules A to D
 by brute force: every rule is evaluated again at each moment, from the list of blocks that ran. The environment sets its
 properties: FAKE_SMS, FAKE_THREADS, FAKE_CAPABILITY, FAKE_COPY_ENGINES, and FAKE_BREAK for an invalid answer, or for
-blocks outside the limit. Masks, priorities, task slots, iterations and turns of processes, copies and the NULL stream
-follow docs/blocks.md. Blocks stay on the TPCs of the limit that gpulens run has set."""
+blocks outside the limit; FAKE_CUDA_MPS numbers SMs as under MPS, from 0 among those of the limit. A load of this
+program (FAKE_LOADS) on some of the same SMs makes kernels take twice as long. Masks, priorities, task slots, iterations
+and turns of processes, copies and the NULL stream follow docs/blocks.md. Blocks stay on the TPCs of the limit that
+gpulens run has set."""
 
 import json
 import os
@@ -41,11 +43,18 @@ class Stream:
         return self.iteration >= self.repeat[0]
 
 
+def shares_sms() -> bool:
+    """Whether a load that computes has one of these SMs."""
+    file = pathlib.Path(os.environ.get("FAKE_LOADS", "/nowhere")) / "compute"
+    return file.exists() and not set(map(int, file.read_text(encoding="ascii").split())).isdisjoint(ALLOWED)
+
+
 class Kernel:
     """A kernel of the input."""
 
     def __init__(self, words: typing.List[str], streams: typing.List[Stream]) -> None:
-        number, self.work, _, self.blocks, self.threads, _, self.release = map(int, words[1:])
+        number, work, _, self.blocks, self.threads, _, self.release = map(int, words[1:])
+        self.work = work * (2 if shares_sms() else 1)
         self.stream = streams[number]
         self.mask = self.stream.mask
         self.copies = [0, 0]  # bytes, in and out
@@ -350,7 +359,8 @@ def main() -> int:
                 late = LATE * (1 if BREAK != "copy" else -10000000)
                 print(f"copy {run.release} {run.release + LATE} {(copy.start or 0) + LATE} {(copy.end or 0) + late}")
             for start, stop, where in run.placed:
-                print(f"block {start + LATE} {stop + LATE} {SMS if BREAK == 'sm' else where}")
+                number = ALLOWED.index(where) if "FAKE_CUDA_MPS" in os.environ else where
+                print(f"block {start + LATE} {stop + LATE} {SMS if BREAK == 'sm' else number}")
                 if BREAK == "short":
                     return 0
     print("end")

@@ -80,6 +80,8 @@ void add_verify(CLI::App &parser, CommandLine &line)
 			  "times as long as alone that a neighbour may make it take (default: 1.1)")
 		->type_name("FACTOR")
 		->check(in_range(1.0, 1000.0));
+	parser.add_flag("--mps", options->mps,
+			"under MPS, with a daemon as of gpulens run --mps: neighbours run at the same time");
 	add_probe(parser, options->probe);
 	parser.add_option("-o,--output", options->file, "draw the verdict, SMs and times to FILE.svg")
 		->type_name("FILE")
@@ -131,7 +133,6 @@ void add_sweep(CLI::App &parser, CommandLine &line)
 				      ->check(in_range(0.01, 100.0));
 	add_choice<bool>(parser, "--on", options->on_mps, {{"masks", false}, {"mps", true}}, "PLACE",
 			 "masks, or mps: the same, under MPS with a daemon as of gpulens run --mps (default: masks)");
-	parser.get_option("--on")->excludes(scenario);
 	parser.add_option_function<std::string>(
 		      "--beside", [options](const std::string &text) { options->beside = parse_neighbours(text); },
 		      "measure also beside these neighbours on all other TPCs, with --on mps: some of compute,memory")

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <numeric>
 
 namespace tool::measure {
 
@@ -84,7 +85,11 @@ Scenario sample_sms(const Machine &machine)
 
 blocks::Within check_limit(const blocks::Log &log, const gpulens::VerifiedLimit &limit)
 {
-	return blocks::check_within(log, fmt::format("{}", fmt::join(limit.tpcs, ",")));
+	std::vector<unsigned> tpcs = limit.tpcs;
+
+	if (limit.under_mps)
+		std::iota(tpcs.begin(), tpcs.end(), 0U);
+	return blocks::check_within(log, fmt::format("{}", fmt::join(tpcs, ",")));
 }
 
 } // namespace tool::measure

@@ -21,7 +21,7 @@ blocks::Scenario matrix_copy(const blocks::Machine &machine);
 // Kernels with two blocks for each SM of the GPU, which would run on every SM if nothing limited them; over half a second.
 blocks::Scenario sample_sms(const blocks::Machine &machine);
 
-// Compares a log with the TPCs of a limit.
+// Compares a log with the TPCs of a limit; under MPS, where %smid counts the SMs that it leaves from 0, with their number.
 blocks::Within check_limit(const blocks::Log &log, const gpulens::VerifiedLimit &limit);
 
 } // namespace tool::measure

@@ -2,6 +2,7 @@
 // Runs the program, probes and neighbours, and judges what was seen.
 #include "gpulens/measure/verify.hpp"
 
+#include "gpulens/cmd/own_mps.hpp"
 #include "gpulens/measure/limited_program.hpp"
 #include "gpulens/measure/neighbour.hpp"
 #include "gpulens/measure/probe.hpp"
@@ -32,6 +33,8 @@ namespace {
 
 constexpr std::chrono::milliseconds POLL{50};
 constexpr u32 MAX_ANCESTORS = 64;
+constexpr size_t PRODUCTS = 8;
+constexpr double SHARED = 1.5; // times as long, or more: beside as much work on the same SMs
 
 double find_median(std::vector<double> values)
 {
@@ -104,6 +107,8 @@ public:
 		sample_probe();
 		report_.evidence.push_back(judge_acknowledgement(pages_.list(), limit()));
 		judge_probe();
+		if (limit().under_mps)
+			judge_overlap();
 		measure_times();
 		if (is_process() && has_ended())
 			report_.evidence.push_back({"process", Finding::Unknown, "the process ended before the end"});
@@ -164,9 +169,8 @@ private:
 							  "neighbour");
 			return std::vector<gpulens::TpcMask>{mask, others};
 		});
-		if (limit().under_mps)
-			throw Error(Error::Unsupported, "under MPS, %smid is not the physical SM number, so that the "
-							"blocks of a probe do not show where they ran");
+		if (own_.mps && !limit().under_mps)
+			throw Error(Error::Failed, "--mps: CUDA does not use the daemon");
 		if (is_process() && limit().pci != process_gpu_)
 			throw Error(Error::Input,
 				    fmt::format("process {} is limited on GPU {}, not on {}; choose the GPU "
@@ -181,8 +185,9 @@ private:
 		report_.limit = limit();
 		report_.evidence.push_back(
 			{"mask", Finding::Held,
-			 fmt::format("with each TPC of the GPU disabled in turn, a probe avoided exactly its SMs{}",
-				     is_process() ? " (now, not when the process began)" : "")});
+			 fmt::format("with each TPC of the GPU disabled in turn, a probe avoided exactly its SMs{}{}",
+				     is_process() ? " (now, not when the process began)" : "",
+				     limit().under_mps ? ", without MPS" : "")});
 	}
 
 	// Runs the probe under the limit, beside the program, which is started again when it ends before the probe.
@@ -245,6 +250,11 @@ private:
 			is_process() ? "beside the process"
 				     : fmt::format("beside {} run{} of the program", runs_, runs_ == 1 ? "" : "s");
 
+		if (limit().under_mps) {
+			judge_number("probe", within, limit(), "the same limit");
+			judge_number("others", others_, verified_.limits[1], "the limit of the neighbours");
+			return;
+		}
 		report_.evidence.push_back(
 			{"probe", within.outside.empty() ? Finding::Held : Finding::Violated,
 			 within.outside.empty()
@@ -262,6 +272,51 @@ private:
 				 : fmt::format(
 					   "blocks of a probe under the limit of the neighbours ran on {} of this one",
 					   sms_text(others_))});
+	}
+
+	// Under MPS, only the number of SMs is seen.
+	void judge_number(const char *name, const blocks::Within &within, const VerifiedLimit &limit, const char *whose)
+	{
+		size_t sms = within.sms_per_tpc * limit.tpcs.size(), used = within.used;
+
+		report_.evidence.push_back({name,
+					    used == sms  ? Finding::Held
+					    : used > sms ? Finding::Violated
+							 : Finding::Unknown,
+					    fmt::format("{} blocks of a probe under {} ran on {} SMs, and its TPCs "
+							"have {}",
+							within.blocks, whose, used, sms)});
+	}
+
+	// Time of matrix products of the probe under the limit, one after another, ns. One alone would not show that it waits for
+	// those of a neighbour: MPS does not begin a kernel on an SM before the blocks of an earlier one have all begun.
+	double time_products()
+	{
+		blocks::Scenario products = matrix_copy(report_.log.machine);
+		std::vector<blocks::Kernel> &kernels = products.benchmarks[0].kernels;
+
+		kernels.assign(PRODUCTS, blocks::Kernel(kernels[0]));
+		const blocks::Log log = blocks::run_scenario(limited_probe(probe_, limit()), products);
+		return static_cast<double>(log.kernels.back().last_end() - log.kernels[0].first_start());
+	}
+
+	// Under MPS it is not seen which SMs these are, but whether a neighbour has the same ones.
+	void judge_overlap()
+	{
+		double alone = time_products(), factors[2] = {};
+
+		for (size_t i : {0, 1}) {
+			Neighbour neighbour(probe_, &verified_.limits[i], "compute");
+			factors[i] = time_products() / alone;
+		}
+		report_.evidence.push_back({"overlap",
+					    factors[0] < SHARED               ? Finding::Unknown
+					    : factors[1] <= own_.max_slowdown ? Finding::Held
+									      : Finding::Violated,
+					    fmt::format("matrix products take {:.2f} times as long beside others on "
+							"the same TPCs, and {:.2f} times beside others on all other "
+							"TPCs",
+							factors[0], factors[1])});
 	}
 
 	static std::string sms_text(const blocks::Within &within)
@@ -417,6 +472,9 @@ void conclude(Report &report)
 
 int verify_command(const Options &options, const VerifyOptions &verify_options)
 {
+	std::optional<OwnMps> daemon;
+	if (verify_options.mps)
+		daemon.emplace();
 	Report report = Verifier(options, verify_options).run();
 
 	if (!verify_options.file.empty())

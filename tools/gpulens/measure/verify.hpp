@@ -22,6 +22,7 @@ struct VerifyOptions {
 	std::vector<std::string> neighbours{}; // names of NEIGHBOURS
 	u32 repeat = 3;                        // timed runs alone, and beside each neighbour
 	double max_slowdown = 1.1;
+	bool mps = false; // under MPS, with a daemon as of gpulens run --mps
 	std::string file; // .svg to write; empty: none
 };
 
@@ -29,7 +30,7 @@ enum class Finding { Held, Violated, Unknown };
 const char *finding_name(Finding finding); // "held", "violated", "unknown"
 
 struct Evidence {
-	std::string name; // "mask", "acknowledgement", "probe", "others"
+	std::string name; // "mask", "acknowledgement", "probe", "others", "overlap" (under MPS)
 	Finding finding = Finding::Unknown;
 	std::string text; // what was seen
 };

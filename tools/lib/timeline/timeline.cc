@@ -432,21 +432,16 @@ void TimelineBuilder::take_text(std::string_view bytes)
 	if (record.flags & TEXT_CONTINUES)
 		return;
 	std::string text = replace_controls(text_);
-	Owner *owner = last_owned_ ? &timeline_.owners[*last_owned_].back().owner : nullptr;
+	Owner nobody, &owner = last_owned_ ? timeline_.owners[*last_owned_].back().owner : nobody;
 	text_.clear();
 	switch (static_cast<RecordedText>(record.about)) {
-	case RecordedText::Machine: timeline_.machine = text; return;
-	case RecordedText::GpuUuid: timeline_.gpu_uuid = text; return;
-	case RecordedText::Sampled: timeline_.why_sampled = text; return;
-	case RecordedText::Clock: timeline_.clock_error = text; return;
-	default: break;
-	}
-	if (!owner)
-		return;
-	switch (static_cast<RecordedText>(record.about)) {
-	case RecordedText::Container: owner->container = text; break;
-	case RecordedText::Pod: owner->pod = text; break;
-	case RecordedText::User: owner->user = text; break;
+	case RecordedText::Machine: timeline_.machine = text; break;
+	case RecordedText::GpuUuid: timeline_.gpu_uuid = text; break;
+	case RecordedText::Sampled: timeline_.why_sampled = text; break;
+	case RecordedText::Clock: timeline_.clock_error = text; break;
+	case RecordedText::Container: owner.container = text; break;
+	case RecordedText::Pod: owner.pod = text; break;
+	case RecordedText::User: owner.user = text; break;
 	default: break;
 	}
 }
