@@ -165,8 +165,7 @@ class Suite:  # pylint: disable=too-many-instance-attributes
         self._signalled = number
 
     def __exit__(self, kind: object, *_: object) -> bool:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second Ctrl-C would leave programs behind
-        self._clear_line()
+        self._clear_line()  # a second Ctrl-C is noted, too, and leaves no program behind
         if kind is KeyboardInterrupt:
             print(f"{self._name}: interrupted; ending {', '.join(job.name for job in self._running) or 'nothing'}",
                   file=sys.stderr)

@@ -6,11 +6,10 @@ import json
 import os
 import pathlib
 import subprocess
-import time
 from typing import Any
 
 import pytest
-from support.fakemps import write_daemon
+from support.fakemps import await_quit, make_own_daemon
 from support.fakerm import RECORDING, ask_rm
 from support.program import ROOT, TOOL, build_program, gpulens as ask_tool, image_without_tpc_table
 
@@ -164,11 +163,9 @@ def test_a_plan_on_mps_wants_mps(tmp_path: pathlib.Path) -> None:
     done = gpulens("run", "--plan", file, "--task", "camera", "--", "echo", "begun")
     assert (done.returncode, done.stdout) == (4, "") and done.stderr == (
         f"gpulens: {file}: it is a plan for programs that run at the same time, under MPS: add --mps\n")
-    daemon = {"FAKE_CUDA_MPS": "1", "GPULENS_RUNTIME_DIR": str(tmp_path / "run"), **write_daemon(tmp_path)}
     done = gpulens("run", "--mps", "--plan", file, "--task", "camera", "--", "sh", "-c", "echo $GPULENS_PARTITION",
-                   **daemon)
+                   **make_own_daemon(tmp_path))
     assert done.returncode == 0, done.stderr
     placed = next(p["place"] for p in plan["partitions"] if "camera" in p["tasks"])
     assert json.loads(done.stdout)[0]["tpcs"] == placed["tpcs"]
-    while (tmp_path / "run/mps/pipe/control").exists():  # it quits after its last user
-        time.sleep(0.01)
+    await_quit(tmp_path)

@@ -7,10 +7,9 @@ import pathlib
 import re
 import shutil
 import subprocess
-import time
 
 import pytest
-from support.fakemps import write_daemon
+from support.fakemps import await_quit, make_own_daemon, write_daemon
 from support.measured import FAKE, check_report, fake_environment, measured_program, run_gpulens
 from support.program import ROOT
 
@@ -118,8 +117,7 @@ def test_a_sweep_beside_neighbours(tmp_path: pathlib.Path) -> None:
     file = tmp_path / "times.csv"
     words = ["--sizes", "22,33,66", "--repeat", "1", "--on", "mps", "--beside", "memory", "--probe", FAKE, "--time",
              "([0-9]+) us", "-o", str(file), "--", "sh", "-c", script]
-    daemon = {"FAKE_CUDA_MPS": "1", "GPULENS_RUNTIME_DIR": str(tmp_path / "run"), **write_daemon(tmp_path)}
-    told = check_report("sweep", "sweep", *words, FAKE_LOADS=str(tmp_path / "loads"), **daemon)
+    told = check_report("sweep", "sweep", *words, FAKE_LOADS=str(tmp_path / "loads"), **make_own_daemon(tmp_path))
     assert told["on"] == "mps" and [len(entry["tpcs"]) for entry in told["partitions"]] == [22, 33, 66]
     assert file.read_text(encoding="ascii").splitlines() == [
         "task,tpcs,time_us,beside", "sh,22,100.000,none", "sh,22,100.000,memory", "sh,22,999.000,memory",
@@ -130,8 +128,7 @@ def test_a_sweep_beside_neighbours(tmp_path: pathlib.Path) -> None:
     said = [line.split(" ", 1) for line in (tmp_path / "said").read_text(encoding="ascii").splitlines()]
     assert {pipes for pipes, _ in said} == {str(tmp_path / "run/mps/pipe")}
     assert [len(json.loads(partition)[0]["tpcs"]) for _, partition in said] == [22, 22, 33, 33, 66]
-    while (tmp_path / "run/mps/pipe/control").exists():  # it quits after its last user
-        time.sleep(0.01)
+    await_quit(tmp_path)
 
 
 SWEEP_FAILS = [

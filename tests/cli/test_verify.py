@@ -5,12 +5,11 @@ import json
 import os
 import pathlib
 import re
-import time
 import xml.etree.ElementTree
 from typing import Any
 
 import pytest
-from support.fakemps import write_daemon
+from support.fakemps import await_quit, make_own_daemon
 from support.fakerm import ask_rm
 from support.measured import FAKE, KINDS, check_report, fake_environment, measured_program, run_gpulens
 from support.program import ROOT
@@ -92,7 +91,7 @@ def test_under_mps_neighbours_run_at_the_same_time(program: str, tmp_path: pathl
     """With a daemon of its own: SMs are counted, as MPS numbers them anew, and products take twice as long beside
     others on their TPCs and as long as alone beside others on all others. Blocks on more SMs than
     the TPCs have violate the limit. Seen failing where numbers of SMs were taken for the physical ones."""
-    env = {"FAKE_CUDA_MPS": "1", "GPULENS_RUNTIME_DIR": str(tmp_path / "run"), **write_daemon(tmp_path)}
+    env = make_own_daemon(tmp_path)
     words = ["--mps", "--tpcs", "33-65", "--repeat", "1", "--neighbours", "compute", "--", program, "300"]
     (tmp_path / "loads").mkdir()
     report = run_verify(*words, status=0, FAKE_LOADS=str(tmp_path / "loads"), **env)
@@ -109,8 +108,7 @@ def test_under_mps_neighbours_run_at_the_same_time(program: str, tmp_path: pathl
     report = run_verify(*words, status=1, FAKE_LOADS=str(tmp_path / "loads"), FAKE_BREAK="outside", **env)
     assert map_findings(report) == {"mask": "held", "acknowledgement": "held", "probe": "violated",
                                     "others": "violated", "overlap": "violated"}
-    while (tmp_path / "run/mps/pipe/control").exists():  # the daemon quits after its last user
-        time.sleep(0.01)
+    await_quit(tmp_path)
 
 
 def test_without_evidence_the_verdict_is_unknown(tmp_path: pathlib.Path, program: str) -> None:

@@ -31,17 +31,22 @@ def run_gpulens(*words: str, statuses: tuple[int, ...] = (0,)) -> str:
 WORK = r"gpulens-probe 1\nstream 0\nkernel matrix 0 4096 20 1056 1024 0 0\nend\n"
 
 
-def test_a_program_in_a_half_is_verified() -> None:
-    """A program with a fixed amount of work: the masks and both probes hold, launches are counted, all neighbours are
-    measured. The verdict is printed: violated by the neighbours, as processes take turns."""
-    told: Any = json.loads(run_gpulens(
-        "--json", "verify", "--half", "a", "--probe", PROBE, "--repeat", "2", "-o", str(OUTPUT / "verify.svg"), "--",
-        "sh", "-c", f"printf '{WORK}' | {PROBE} run 0", statuses=(0, 1)))
+def verify_half(*words: str, statuses: tuple[int, ...] = (0,)) -> Any:
+    """The report on that program in a half, which is printed."""
+    told = json.loads(run_gpulens("--json", "verify", "--half", "a", "--probe", PROBE, "--repeat", "2", *words, "--",
+                                  "sh", "-c", f"printf '{WORK}' | {PROBE} run 0", statuses=statuses))
     print("\n" + told["verdict"] + ": " + told["sentence"])
     for entry in told["evidence"]:
         print(f"{entry['name']}: {entry['finding']}: {entry['text']}")
     for entry in told["slowdowns"]:
         print(entry["neighbour"], entry["factor"], entry["times_us"], entry["unknown"])
+    return told
+
+
+def test_a_program_in_a_half_is_verified() -> None:
+    """A program with a fixed amount of work: the masks and both probes hold, launches are counted, all neighbours are
+    measured. The verdict is printed: violated by the neighbours, as processes take turns."""
+    told = verify_half("-o", str(OUTPUT / "verify.svg"), statuses=(0, 1))
     assert {entry["name"]: entry["finding"] for entry in told["evidence"]} == {
         "mask": "held", "acknowledgement": "held", "probe": "held", "others": "held"}
     assert told["probe"]["used"] == 2 * len(told["tpcs"]) and told["probe"]["outside"] == []
@@ -51,14 +56,7 @@ def test_a_program_in_a_half_is_verified() -> None:
 def test_under_mps_a_program_in_a_half_is_not_slowed() -> None:
     """Neighbours run at the same time there: products take as long beside others as alone, and much longer beside
     others on the same TPCs."""
-    told: Any = json.loads(run_gpulens(
-        "--json", "verify", "--mps", "--half", "a", "--probe", PROBE, "--repeat", "2", "--neighbours", "compute,memory",
-        "--max-slowdown", "1.5", "--", "sh", "-c", f"printf '{WORK}' | {PROBE} run 0"))
-    print("\n" + told["verdict"] + ": " + told["sentence"])
-    for entry in told["evidence"]:
-        print(f"{entry['name']}: {entry['finding']}: {entry['text']}")
-    for entry in told["slowdowns"]:
-        print(entry["neighbour"], entry["factor"], entry["times_us"], entry["unknown"])
+    told = verify_half("--mps", "--neighbours", "compute,memory", "--max-slowdown", "1.5")
     assert {entry["name"]: entry["finding"] for entry in told["evidence"]} == {
         "mask": "held", "acknowledgement": "held", "probe": "held", "others": "held", "overlap": "held"}
     assert told["slowdowns"][1]["factor"] < 1.1

@@ -49,12 +49,15 @@ def shares_sms() -> bool:
     return file.exists() and not set(map(int, file.read_text(encoding="ascii").split())).isdisjoint(ALLOWED)
 
 
+FACTOR = 2 if shares_sms() else 1
+
+
 class Kernel:
     """A kernel of the input."""
 
     def __init__(self, words: typing.List[str], streams: typing.List[Stream]) -> None:
         number, work, _, self.blocks, self.threads, _, self.release = map(int, words[1:])
-        self.work = work * (2 if shares_sms() else 1)
+        self.work = work * FACTOR
         self.stream = streams[number]
         self.mask = self.stream.mask
         self.copies = [0, 0]  # bytes, in and out

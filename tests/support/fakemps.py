@@ -3,6 +3,9 @@
 
 import os
 import pathlib
+import time
+
+LIMIT_S = 60  # of what takes some milliseconds
 
 
 def write_daemon(root: pathlib.Path) -> "dict[str, str]":
@@ -22,3 +25,16 @@ fi
 """)
     daemon.chmod(0o755)
     return {"PATH": f"{root}/bin:{os.environ['PATH']}"}
+
+
+def make_own_daemon(root: pathlib.Path) -> "dict[str, str]":
+    """Variables for a gpulens that starts this daemon below the folder, and for the tests' CUDA to use it."""
+    return {"FAKE_CUDA_MPS": "1", "GPULENS_RUNTIME_DIR": str(root / "run"), **write_daemon(root)}
+
+
+def await_quit(root: pathlib.Path) -> None:
+    """Until that daemon has quit, as it does after its last user."""
+    end = time.monotonic() + LIMIT_S
+    while (root / "run/mps/pipe/control").exists():
+        assert time.monotonic() < end, "the daemon does not quit"
+        time.sleep(0.01)

@@ -204,6 +204,12 @@ void require_mps()
 	});
 }
 
+void require_mps(const VerifiedLimit &limit, const char *option)
+{
+	if (!limit.under_mps)
+		throw Error(Error::Failed, fmt::format("{}: CUDA does not use the daemon", option));
+}
+
 std::vector<MethodSupport> probe_methods(std::optional<unsigned> gpu)
 {
 	std::vector<MethodSupport> list = {

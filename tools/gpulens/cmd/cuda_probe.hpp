@@ -43,6 +43,8 @@ VerifiedLimits verify_limits(std::optional<unsigned> gpu,
 constexpr char MPS_PIPES[] = "CUDA_MPS_PIPE_DIRECTORY";
 // Throws Error: Unsupported where programs that use CUDA's device 0 are not under MPS; no GPU, or no CUDA.
 void require_mps();
+// Throws Error (Failed), with the option that wants it, where programs of that limit are not.
+void require_mps(const VerifiedLimit &limit, const char *option);
 
 // Whether a method of partitioning (partition/work.hpp) works on a GPU.
 struct MethodSupport {

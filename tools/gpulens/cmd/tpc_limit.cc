@@ -75,8 +75,8 @@ int limit_program(const Options &options, const std::string &limit, RunOptions &
 	gpulens::VerifiedLimit verified = gpulens::verify_limit(gpu, limit);
 	if (run.planned)
 		check_plan(*run.planned, verified);
-	if (run.mps && !verified.under_mps)
-		throw Error(Error::Failed, "--mps: CUDA does not use the daemon");
+	if (run.mps)
+		gpulens::require_mps(verified, "--mps");
 	if (run.planned && run.planned->on_mps && !verified.under_mps)
 		throw Error(Error::Failed, run.planned->file + ": it is a plan for programs that run at the same time, "
 							       "under MPS: add --mps");

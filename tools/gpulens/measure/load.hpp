@@ -15,10 +15,9 @@ namespace tool::measure {
 std::string load_program();
 
 struct LoadStart {
-	std::vector<std::string>
-		before{};                 // starts the program: "gpulens", which is this one, and its words; or nothing
-	std::vector<std::string> program; // with its first arguments
-	std::vector<std::string> after{}; // arguments after its file
+	std::vector<std::string> before{};    // words that start the program: of "gpulens", which is this one; or none
+	std::vector<std::string> program;     // with its first arguments
+	std::vector<std::string> after{};     // arguments after its file
 	std::vector<std::string> variables{}; // of its environment, NAME=VALUE
 };
 

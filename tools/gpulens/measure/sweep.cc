@@ -156,8 +156,8 @@ Partitions verify_partitions(const Options &options, const SweepOptions &sweep_o
 	auto first = all.limits.begin() + static_cast<ptrdiff_t>(parse_sizes(sweep_options.sizes, all.tpcs).size());
 	Partitions partitions;
 
-	if (sweep_options.on_mps && !all.limits.front().under_mps)
-		throw Error(Error::Failed, "--on mps: CUDA does not use the daemon");
+	if (sweep_options.on_mps)
+		gpulens::require_mps(all.limits.front(), "--on mps");
 	for (auto other = first; other != all.limits.end(); ++other)
 		partitions.others[all.tpcs - static_cast<u32>(other->tpcs.size())] = std::move(*other);
 	all.limits.erase(first, all.limits.end());

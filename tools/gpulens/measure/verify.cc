@@ -169,8 +169,8 @@ private:
 							  "neighbour");
 			return std::vector<gpulens::TpcMask>{mask, others};
 		});
-		if (own_.mps && !limit().under_mps)
-			throw Error(Error::Failed, "--mps: CUDA does not use the daemon");
+		if (own_.mps)
+			gpulens::require_mps(limit(), "--mps");
 		if (is_process() && limit().pci != process_gpu_)
 			throw Error(Error::Input,
 				    fmt::format("process {} is limited on GPU {}, not on {}; choose the GPU "
@@ -288,26 +288,29 @@ private:
 							within.blocks, whose, used, sms)});
 	}
 
-	// Time of matrix products of the probe under the limit, one after another, ns. One alone would not show that it waits for
-	// those of a neighbour: MPS does not begin a kernel on an SM before the blocks of an earlier one have all begun.
-	double time_products()
+	// Time of a scenario of the probe under the limit, us.
+	double time_probe(const blocks::Scenario &scenario)
+	{
+		blocks::Log log = blocks::run_scenario(limited_probe(probe_, limit()), scenario);
+		blocks::s64 first = log.kernels[0].first_start(), last = 0;
+
+		for (const blocks::Ran &k : log.kernels)
+			last = std::max(last, k.last_end());
+		return static_cast<double>(last - first) / 1000;
+	}
+
+	// Under MPS it is not seen which SMs these are, but whether a neighbour has the same ones. One product would not show it: MPS
+	// does not begin a kernel on an SM before the blocks of an earlier one have all begun, so that it waits before its start.
+	void judge_overlap()
 	{
 		blocks::Scenario products = matrix_copy(report_.log.machine);
 		std::vector<blocks::Kernel> &kernels = products.benchmarks[0].kernels;
 
 		kernels.assign(PRODUCTS, blocks::Kernel(kernels[0]));
-		const blocks::Log log = blocks::run_scenario(limited_probe(probe_, limit()), products);
-		return static_cast<double>(log.kernels.back().last_end() - log.kernels[0].first_start());
-	}
-
-	// Under MPS it is not seen which SMs these are, but whether a neighbour has the same ones.
-	void judge_overlap()
-	{
-		double alone = time_products(), factors[2] = {};
-
+		double alone = time_probe(products), factors[2] = {};
 		for (size_t i : {0, 1}) {
 			Neighbour neighbour(probe_, &verified_.limits[i], "compute");
-			factors[i] = time_products() / alone;
+			factors[i] = time_probe(products) / alone;
 		}
 		report_.evidence.push_back({"overlap",
 					    factors[0] < SHARED               ? Finding::Unknown
@@ -335,12 +338,7 @@ private:
 			start_program();
 			return finish_program();
 		}
-		blocks::ProgramOptions probe = limited_probe(probe_, limit());
-		blocks::Log log = blocks::run_scenario(probe, matrix_copy(report_.log.machine));
-		blocks::s64 first = log.kernels[0].first_start(), last = 0;
-		for (const blocks::Ran &k : log.kernels)
-			last = std::max(last, k.last_end());
-		return static_cast<double>(last - first) / 1000;
+		return time_probe(matrix_copy(report_.log.machine));
 	}
 
 	void measure_times()

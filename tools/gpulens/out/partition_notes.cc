@@ -18,26 +18,31 @@ std::optional<bool> mps_runs(const std::optional<std::vector<Process>> &processe
 	});
 }
 
-std::vector<std::string> partition_notes(std::optional<bool> mps, bool under_mps, bool shared_memory)
+std::string turns_note(std::optional<bool> mps)
 {
-	const char *about_mps =
+	return fmt::format(
+		"a partition separates TPCs, not time: processes on one graphics runlist take turns (RTAS'24, rule "
+		"R4), except under MPS, {}",
 		!mps   ? "and whether that is in use is unknown"
 		: *mps ? "which other programs use on this GPU"
 		       : "which no process uses now, as far as NVIDIA's driver reports (gpulens run --mps "
-			 "runs programs under it)";
-	std::vector<std::string> notes{
-		under_mps
-			? "under MPS, programs on other TPCs run at the same time; which TPCs the bits of the mask are "
-			  "was verified without MPS, and under it how many SMs they leave"
-			: fmt::format("a partition separates TPCs, not time: processes on one graphics runlist take "
-				      "turns (RTAS'24, rule R4), except under MPS, {}",
-				      about_mps)};
+			 "runs programs under it)");
+}
 
-	if (shared_memory)
-		notes.emplace_back("partitions share L2 cache and memory bandwidth: in half of an H200, memory-bound "
-				   "work took 2.0 times as long beside memory-bound work in the other half, "
-				   "compute-bound work 1.8 times");
-	return notes;
+std::string memory_note()
+{
+	return "partitions share L2 cache and memory bandwidth: in half of an H200, memory-bound work took 2.0 times "
+	       "as long "
+	       "beside memory-bound work in the other half, compute-bound work 1.8 times";
+}
+
+std::vector<std::string> partition_notes(std::optional<bool> mps, bool under_mps)
+{
+	return {under_mps ? "under MPS, programs on other TPCs run at the same time; which TPCs the bits of the mask "
+			    "are was "
+			    "verified without MPS, and under it how many SMs they leave"
+			  : turns_note(mps),
+		memory_note()};
 }
 
 } // namespace tool

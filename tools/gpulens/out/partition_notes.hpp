@@ -13,7 +13,9 @@ namespace tool {
 std::optional<bool> mps_runs(const std::optional<std::vector<Process>> &processes);
 
 // Returns the notes, a sentence each: processes take turns, and L2 cache and memory are shared. mps: as mps_runs(). under_mps: the
-// program uses it. shared_memory: partitions are not MIG instances.
-std::vector<std::string> partition_notes(std::optional<bool> mps, bool under_mps = false, bool shared_memory = true);
+// program uses it.
+std::vector<std::string> partition_notes(std::optional<bool> mps, bool under_mps = false);
+std::string turns_note(std::optional<bool> mps); // the first of these where the program does not use MPS
+std::string memory_note();                       // the second
 
 } // namespace tool

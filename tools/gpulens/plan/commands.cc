@@ -59,11 +59,11 @@ std::vector<std::string> notes_on_gpu(const Plan &plan, const std::optional<Gpu>
 		notes.push_back("GPCs have the driver's numbers, as the hardware's table of TPCs has them, and not the "
 				"physical "
 				"ones, which gpulens run takes");
-	if (plan.allocation().fits && plan.file.tasks.size() > 1) {
-		std::vector<std::string> shared = partition_notes(mps_runs(gpu ? gpu->processes : std::nullopt), false,
-								  !plan.sharing.separate_memory);
-		notes.insert(notes.end(), shared.begin() + (plan.on == Place::Mps), shared.end()); // no turns there
-	}
+	bool several = plan.allocation().fits && plan.file.tasks.size() > 1;
+	if (several && plan.on != Place::Mps)
+		notes.push_back(turns_note(mps_runs(gpu ? gpu->processes : std::nullopt)));
+	if (several && !plan.sharing.separate_memory)
+		notes.push_back(memory_note());
 	return notes;
 }
 

@@ -158,10 +158,9 @@ struct Timeline {
 	std::optional<Clocks> clocks{};        // nothing: an older version, or the recording was cut
 	std::vector<ScheduleEvent> schedule{}; // in the order of their times; the first MAX_SCHEDULE ones
 	u64 schedule_missing = 0;              // events that are not there
-	std::string machine{};  // name of the machine; empty: unknown, as in an older version's recording
-	std::string gpu_uuid{}; // "GPU-..."; empty: unknown, as without NVIDIA's driver
-	std::string
-		clock_error{}; // of times by the driver's records of context switches, from CLOCK_MONOTONIC; empty: not known
+	std::string machine{};     // name of the machine; empty: unknown, as in an older version's recording
+	std::string gpu_uuid{};    // "GPU-..."; empty: unknown, as without NVIDIA's driver
+	std::string clock_error{}; // by which times of context switches may be wrong; empty: not known
 	std::string why_sampled{}; // and not recorded by the driver's records of context switches; empty: not said
 	std::string label{};       // name() begins with it, where timelines of several recordings are shown
 	u64 ticks = 0, lost = 0;   // ticks with samples, ticks without
