@@ -374,6 +374,22 @@ def test_a_tsg_has_the_process_that_is_active_with_it(tmp_path: pathlib.Path) ->
             assert report.stdout == done.stdout
 
 
+def test_a_tsg_has_the_process_that_the_driver_names_with_each_switch(tmp_path: pathlib.Path) -> None:
+    """Where nothing switches, the driver's utilisation samples say it, as before. Seen failing with "resident" for
+    both."""
+    for switches, seconds, evidence in (("all", 3, "switched"), ("idle", 6, "resident")):
+        with make_proc(tmp_path) as proc:
+            CLOCK.restart()
+            (proc.folder / "gpu0/samples").unlink(missing_ok=True)
+            proc.sampled(sample_slots(now_us(), 18), period_us=500)
+            done = run_joined(proc, "record", "--for", f"{seconds}s", "--every", "500us", "-o", str(tmp_path / "a.csv"),
+                              SWITCHES=switches)
+        assert (done.returncode, done.stderr) == (0, "")
+        with (tmp_path / "a.csv").open(encoding="ascii") as file:
+            assert {(row["tsg"], row["pid"], row["evidence"]) for row in csv.DictReader(file) if row["engine"]} == {
+                ("6", "473", evidence), ("10", "524", evidence)}
+
+
 def test_a_tsg_with_two_active_processes_has_no_owner(tmp_path: pathlib.Path) -> None:
     """As under MPS: the same TSG is on the engine whichever process is active. Seen failing with the process that most
     samples name."""

@@ -15,6 +15,8 @@ constexpr u64 CHANGES_PERIOD_NS = 2000000000;
 constexpr u64 LOOK_MARGIN_NS = 600000; // before and after a utilisation sample may have been taken
 constexpr u64 CALM_NS = 8000000000, BACKGROUND_CALM_NS = 60000000000; // an answer has the samples of 14 s
 constexpr u64 LOOK_READ_NS = 1000000000;                              // until the sample of a look is in an answer
+constexpr u64 SWITCHES_NS = 1000000000; // from read to read
+constexpr u64 NAMED_NS = 200000000;     // from sample to sample of a process, as of the driver's
 constexpr u64 RECENT_NS = 5000000000, PATIENCE_NS = 30000000000, REST_NS = 120000000000;
 
 } // namespace
@@ -56,9 +58,11 @@ bool SearchBudget::allow(bool wanted, u64 now_ns)
 	return searching_;
 }
 
-OwnerFinder::OwnerFinder(Client &client, const Subdevice &gpu, u64 max_gap_ns, Search search)
+OwnerFinder::OwnerFinder(Client &client, const Subdevice &gpu, u64 max_gap_ns, Search search,
+			 std::unique_ptr<ContextSwitches> switches)
 	: client_(client), gpu_(gpu), search_(search), owners_(max_gap_ns),
-	  clock_(search == Search::Background ? BACKGROUND_CALM_NS : CALM_NS), changes_taken_ns_(now_ns())
+	  clock_(search == Search::Background ? BACKGROUND_CALM_NS : CALM_NS), changes_taken_ns_(now_ns()),
+	  switches_(std::move(switches))
 {
 }
 
@@ -72,9 +76,39 @@ void OwnerFinder::add_resident(u64 time_ns, std::optional<u32> key)
 		unknown_.add(time_ns, *key);
 }
 
+// Takes the middle of some turns of each process for samples. Nothing: a process that is alone does not switch.
+bool OwnerFinder::add_switches()
+{
+	// Clients of MPS share a context, of which the driver names one.
+	std::vector<u32> clients = list_users(client_, gpu_, MPS_COMPUTE, [](const char *, u32) {});
+	std::vector<UtilSample> samples;
+	u64 until = 0;
+	std::vector<ContextSwitch> switches = switches_->read(until);
+
+	if (!switched_ && !switches.empty())
+		owners_.restart_samples(); // those of the driver have times of another clock
+	switched_ |= !switches.empty();
+	switches.push_back({.time_ns = until, .starts = on_.starts, .pid = on_.pid}); // it is still as it was
+	for (const ContextSwitch &s : switches) {
+		u64 &named = named_ns_[on_.pid];
+		if (on_.starts && on_.pid != SwitchRecord::KERNEL_PID && !s.lost && s.time_ns >= named + NAMED_NS &&
+		    std::find(clients.begin(), clients.end(), on_.pid) == clients.end()) {
+			named = s.time_ns;
+			samples.push_back({.time_ns = (on_.time_ns + s.time_ns) / 2, .pid = on_.pid});
+		}
+		on_ = s;
+	}
+	owners_.add_samples(samples);
+	std::erase_if(named_ns_, [&](const auto &named) { return named.second + SWITCHES_NS < until; });
+	switches_read_ns_ = now_ns();
+	return switched_;
+}
+
 void OwnerFinder::query()
 {
 	u64 began = now_ns();
+	if (switches_ && add_switches())
+		return;
 	bool reads_look = began >= look_read_ns_; // and the clock stays as it is
 	std::vector<UtilSample> samples = util_samples(client_, gpu_);
 	std::vector<u64> times;
@@ -98,7 +132,7 @@ void OwnerFinder::query()
 
 u64 OwnerFinder::next_query_ns() const
 {
-	return std::min(look_read_ns_, clock_.next_query_ns(calm_));
+	return switched_ ? switches_read_ns_ + SWITCHES_NS : std::min(look_read_ns_, clock_.next_query_ns(calm_));
 }
 
 void OwnerFinder::query_if_due()
@@ -119,7 +153,8 @@ std::vector<OwnerFinder::Change> OwnerFinder::take_changes(bool now)
 		return changes;
 	if (now)
 		query();
-	std::optional<UtilClock::Offset> offset = clock_.offset();
+	// times of switches are of CLOCK_MONOTONIC
+	std::optional<UtilClock::Offset> offset = switched_ ? UtilClock::Offset{} : clock_.offset();
 	changes_taken_ns_ = now_ns();
 	for (auto &[key, known] : known_) {
 		bool exists = process_exists(known.pid);

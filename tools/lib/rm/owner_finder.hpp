@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 // Finds out which processes are on the graphics engine of a GPU while it is sampled: what is on the engine at which time
-// comes from the caller, which process was active at which time from the driver's utilisation samples (ChannelOwners).
+// comes from the caller, which process was active at which time from the driver's records of context switches where there are
+// any, else from its utilisation samples (ChannelOwners).
 #pragma once
 #include "lib/rm/client.hpp"
+#include "lib/rm/context_switches.hpp"
 #include "lib/rm/processes.hpp"
 #include "lib/rm/util_clock.hpp"
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -65,10 +68,14 @@ public:
 
 	// client and gpu outlive this. max_gap_ns: between two times that are added, where a task that is at both was on the engine
 	// in between as well.
-	OwnerFinder(Client &client, const Subdevice &gpu, u64 max_gap_ns = 0, Search search = Search::Screen);
+	// switches: null: there are none.
+	OwnerFinder(Client &client, const Subdevice &gpu, u64 max_gap_ns = 0, Search search = Search::Screen,
+		    std::unique_ptr<ContextSwitches> switches = nullptr);
 
 	// Adds what was on the engine at a time of CLOCK_MONOTONIC, ns, ascending; nothing: none, or unknown.
 	void add_resident(u64 time_ns, std::optional<u32> key);
+	// Returns whether processes are those of switches from now on: there was one.
+	bool has_switched() const { return switched_; }
 	// Queries the driver's utilisation samples if that is due, which takes 1.2 to 2.6 ms. Call it in time: when samples are
 	// expected, queries must follow each other directly.
 	void query_if_due();
@@ -93,6 +100,7 @@ private:
 	};
 
 	void query();
+	bool add_switches();
 
 	Client &client_;
 	const Subdevice &gpu_;
@@ -103,6 +111,11 @@ private:
 	u64 changes_taken_ns_;       // when take_changes() looked last
 	UnknownTasks unknown_;
 	Contradictions contradictions_;
+	std::unique_ptr<ContextSwitches> switches_;
+	bool switched_ = false;
+	u64 switches_read_ns_ = 0;
+	ContextSwitch on_{};          // the last one
+	std::map<u32, u64> named_ns_; // when each pid was on the engine last that was taken as a sample
 	SearchBudget budget_;
 	bool calm_ = true;           // nothing is searched for
 	u64 look_read_ns_ = ~u64{0}; // when to query what a look after the last query is compared with

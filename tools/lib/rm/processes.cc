@@ -24,8 +24,7 @@ namespace {
 constexpr int64_t OFFSET_STEP_NS = 125000;
 // Offsets with this share of the best agreement count as good: on H100s, an offset wrong by one slot reached 0.87.
 constexpr double NEARLY_BEST = 0.9;
-constexpr u32 MIN_SAMPLES = 8;      // with six, of two processes on an H100, a wrong offset agreed as well at times
-constexpr size_t MAX_SAMPLES = 100; // 20 s
+constexpr u32 MIN_SAMPLES = 8; // with six, of two processes on an H100, a wrong offset agreed as well at times
 constexpr u64 HISTORY_NS = 21000000000;
 constexpr off_t MAX_RUN_FILE = 1 << 20; // bytes
 // A process may name any of its memory as its environment (PR_SET_MM_MAP).
@@ -222,8 +221,8 @@ void ChannelOwners::add_samples(const std::vector<UtilSample> &samples)
 	for (const UtilSample &sample : samples)
 		if (sample.time_ns > last)
 			samples_.push_back(sample);
-	if (samples_.size() > MAX_SAMPLES)
-		samples_.erase(samples_.begin(), samples_.end() - MAX_SAMPLES);
+	last = samples_.empty() ? 0 : samples_.back().time_ns;
+	std::erase_if(samples_, [last](const UtilSample &sample) { return sample.time_ns + HISTORY_NS < last; });
 	while (!resident_.empty() && resident_.front().first + HISTORY_NS < resident_.back().first)
 		resident_.pop_front();
 }

@@ -63,6 +63,8 @@ public:
 	void add_resident(u64 time_ns, std::optional<u32> channel);
 	// Adds utilisation samples, ascending; those that were added before are ignored.
 	void add_samples(const std::vector<UtilSample> &samples);
+	// Forgets the samples: those that follow are of another clock.
+	void restart_samples() { samples_.clear(); }
 	// Returns the pid by channel, from the last 20 s; empty until eight samples are at times of a known channel. A channel
 	// has a pid if three samples or more report a process for it, four in five of them the same one, and every offset that
 	// agrees nearly as well as the best one gives the same process.

@@ -68,9 +68,8 @@ DriverSamples::DriverSamples(unsigned gpu, u32 period_us, const std::vector<RunT
 	for (const RunTsg &tsg : all)
 		tsgs_of_[tsg.pid].push_back(tsg);
 	std::string why;
-	try { // not for days, at 150 requests a second
-		if (search != rm::Search::Background)
-			switches_ = std::make_unique<rm::ContextSwitches>(client_, subdevice_);
+	try {
+		switches_ = std::make_unique<rm::ContextSwitches>(client_, subdevice_);
 	} catch (const Error &e) {
 		why = e.what();
 	}

@@ -35,13 +35,24 @@ rm::Attached find_device(rm::Client &client, const std::string &device)
 	return *at;
 }
 
+// Null where the driver gives none.
+std::unique_ptr<rm::ContextSwitches> open_switches(rm::Client &client, const rm::Subdevice &gpu)
+{
+	try {
+		return std::make_unique<rm::ContextSwitches>(client, gpu);
+	} catch (const Error &) {
+		return nullptr;
+	}
+}
+
 } // namespace
 
 JoinedSamples::JoinedSamples(std::unique_ptr<SampleStream> module, const std::string &device,
 			     std::shared_ptr<TaskWatch> watch, const SampleOptions &options)
 	: module_(std::move(module)), watch_(std::move(watch)), attached_(find_device(client_, device)),
 	  subdevice_(client_.open(attached_)),
-	  finder_(std::make_unique<rm::OwnerFinder>(client_, subdevice_, u64{options.period_us} * 1500)),
+	  finder_(std::make_unique<rm::OwnerFinder>(client_, subdevice_, u64{options.period_us} * 1500,
+						    rm::Search::Screen, open_switches(client_, subdevice_))),
 	  finds_owners_(options.period_us <= LONGEST_PERIOD_US)
 {
 }
@@ -121,7 +132,7 @@ void JoinedSamples::add_changes(bool now)
 	}
 	for (const rm::OwnerFinder::Change &change : finder_->take_changes(now))
 		add_owner({runlist_, (change.key & BARE) != 0, static_cast<int>(change.key & (BARE - 1))}, change.pid,
-			  Evidence::Resident);
+			  finder_->has_switched() ? Evidence::Switched : Evidence::Resident);
 }
 
 // Waits for samples until a query is due, or as long as there is time.
