@@ -17,27 +17,28 @@ from support.measured import check_schema
 from support.program import ROOT
 from support.scheduled import BIN, make_environment, place_tool, write_results
 
-WAYS = ["alone", "together, nothing else", "run --schedule urgent, best-effort", "run --mps",
+WAYS = ["alone", "together, nothing else", "run --schedule urgent, best-effort",
+        "gpulens schedule, time slices", "gpulens schedule, holds", "run --mps",
         "run --mps, CUDA_MPS_CLIENT_PRIORITY=1", "run --mps, CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=67",
         "run --mps --tpcs, 1/3 and 2/3"]
 Json = typing.Any
 
 
-def make_call(folder: pathlib.Path, *words: str, **env: str) -> "tuple[list[str], dict[str, str]]":
+def make_call(folder: pathlib.Path, *words: str, hold: str = "works", **env: str) -> "tuple[list[str], dict[str, str]]":
     """The words of the command and its environment."""
     tool, temporary, state = place_tool(folder, BIN / "fake-load"), folder / "temporary", folder / "gpulens"
     if not state.exists():
         temporary.mkdir()
         state.mkdir()
-        write_results(folder, first_slice="works", slice="works", hold="works").rename(state / "schedule-probe.json")
+        write_results(folder, first_slice="works", slice="works", hold=hold).rename(state / "schedule-probe.json")
     own = {"LD_LIBRARY_PATH": f"{BIN}/fake-cuda", "GPULENS_RUNTIME_DIR": str(folder / "run"), "FAKE_CUDA_MPS": "1",
            "CUDA_MPS_PIPE_DIRECTORY": str(folder / "none"), "TMPDIR": str(temporary), **env}
     return [*tool, "--json", "experiment", "sharing", "--run", "300ms", *words], {**make_environment(folder), **own}
 
 
-def measure_sharing(folder: pathlib.Path, *words: str, status: int = 0, **env: str) -> Json:
+def measure_sharing(folder: pathlib.Path, *words: str, status: int = 0, hold: str = "works", **env: str) -> Json:
     """The only result; with another status, the message."""
-    done = run_by_clock(*make_call(folder, "-o", str(folder / "out"), *words, **env))
+    done = run_by_clock(*make_call(folder, "-o", str(folder / "out"), *words, hold=hold, **env))
     assert done.returncode == status, done.stderr + done.stdout
     if status > 1:
         return done.stderr
@@ -66,21 +67,31 @@ def test_the_ways_are_measured(tmp_path: pathlib.Path, daemon: "dict[str, str]")
     assert 4 <= scheduled["p50_ms"] <= 5 and 0.7 <= scheduled["train_share"] <= 0.8
     assert (scheduled["serve"], scheduled["train"]) == ("gpulens run --schedule urgent",
                                                         "gpulens run --schedule best-effort")
-    assert rows[WAYS[6]]["serve"] == "gpulens run --mps --tpcs 1/3"
+    for way in WAYS[3:5]:
+        assert rows[way]["policy"] and 4 <= rows[way]["p50_ms"] <= 5 and 0.7 <= rows[way]["train_share"] <= 0.82
+    assert rows[WAYS[8]]["serve"] == "gpulens run --mps --tpcs 1/3"
     called = [line.split()[1] for line in (tmp_path / "calls").read_text().splitlines() if len(line.split()) > 2]
     assert called.count("-f") == 12  # one daemon for each pair
     assert {file.name for file in (tmp_path / "out").iterdir()} == {"sharing.json", "sharing.csv", "sharing.svg"}
     with (tmp_path / "out/sharing.csv").open(encoding="ascii") as file:
-        assert len(list(csv.DictReader(file))) == 7 * 45
+        assert len(list(csv.DictReader(file))) == 9 * 45
 
 
 def test_a_way_that_is_missing_is_named(tmp_path: pathlib.Path) -> None:
     """Without a daemon of MPS, the other ways are measured, and the reason is that of gpulens run."""
     result = measure_sharing(tmp_path, PATH=f"{BIN}:/usr/bin:/bin")
-    for row in result["rows"][3:]:
+    for row in result["rows"][5:]:
         assert (row["requests"], row["p99_ms"], row["rounds"]) == (0, None, [])
         assert "nvidia-cuda-mps-control: it is not installed" in row["missing"]
     assert result["verdict"] == "seen"
+
+
+def test_a_policy_that_is_refused_is_missing(tmp_path: pathlib.Path) -> None:
+    """Where holds have no effect: the reason is that of gpulens schedule, and nothing of it is left."""
+    result = measure_sharing(tmp_path, hold="no effect", PATH=f"{BIN}:/usr/bin:/bin")
+    for row in result["rows"][3:5]:
+        assert row["rounds"] == [] and "gpulens schedule: it ended with status 4: gpulens: " in row["missing"]
+    assert result["verdict"] == "seen" and not (tmp_path / "run/schedule-status.json").exists()
 
 
 def test_programs_in_pytorch(tmp_path: pathlib.Path, daemon: "dict[str, str]") -> None:

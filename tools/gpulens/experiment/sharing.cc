@@ -18,7 +18,7 @@ using json = nlohmann::ordered_json;
 
 namespace {
 
-constexpr size_t EACH_ALONE = 0, BY_DEFAULT = 1, BY_SCHEDULE = 2, BY_MASKS = 6; // in ways()
+constexpr size_t EACH_ALONE = 0, BY_DEFAULT = 1, BY_SCHEDULE = 2, BY_POLICY = 3, BY_HOLDS = 4, BY_MASKS = 8; // in ways()
 // "Seen" by this decision: the p99 of requests is so much of that with the driver's slices, or less.
 constexpr double SEEN_RATIO = 0.9;
 // As CUDA's library and gpulens run --schedule set them, and what a switch takes (docs/results/2026-11-29-h200-context-switches.md).
@@ -110,10 +110,19 @@ Round take_turns(double serve_slice, double train_slice)
 
 const std::vector<Way> &ways()
 {
+	static const std::string serve = fmt::format("task={}", SERVE_TASK), train = fmt::format("task={}", TRAIN_TASK);
 	static const std::vector<Way> all = {
 		{"alone"},
 		{"together, nothing else"},
 		{"run --schedule urgent, best-effort", {"--schedule", "urgent"}, {"--schedule", "best-effort"}},
+		{"gpulens schedule, time slices",
+		 {"--schedule", serve + ",urgent"},
+		 {"--schedule", train + ",best-effort"},
+		 {},
+		 0,
+		 0,
+		 true},
+		{"gpulens schedule, holds", {"--schedule", serve}, {"--schedule", train}, {}, 0, 0, true},
 		{"run --mps", {"--mps"}, {"--mps"}},
 		{"run --mps, CUDA_MPS_CLIENT_PRIORITY=1", {"--mps"}, {"--mps"}, {"CUDA_MPS_CLIENT_PRIORITY=1"}},
 		{"run --mps, CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=67",
@@ -141,11 +150,13 @@ SharingTable simulate_sharing(const std::string &without)
 			    fmt::format("--without {0}: {1} does not depend on it, but on slices", without, SHARING));
 	table.rounds.resize(ways().size());
 	table.missing.assign(ways().size(), "no rule says what MPS does without masks");
-	for (size_t way : {EACH_ALONE, BY_DEFAULT, BY_SCHEDULE, BY_MASKS})
+	table.missing[BY_HOLDS] = "no rule says how long holds take";
+	for (size_t way : {EACH_ALONE, BY_DEFAULT, BY_SCHEDULE, BY_POLICY, BY_MASKS})
 		table.missing[way].clear();
 	table.rounds[EACH_ALONE] = {{std::vector<double>(REQUESTS, REQUEST_MS), 1000.0 / TRAIN_MS}};
 	table.rounds[BY_DEFAULT] = {take_turns(SLICE_MS, SLICE_MS)};
-	table.rounds[BY_SCHEDULE] = {take_turns(slices ? URGENT_MS : SLICE_MS, slices ? BEST_EFFORT_MS : SLICE_MS)};
+	table.rounds[BY_SCHEDULE] = table.rounds[BY_POLICY] = {
+		take_turns(slices ? URGENT_MS : SLICE_MS, slices ? BEST_EFFORT_MS : SLICE_MS)};
 	table.rounds[BY_MASKS] = {{std::vector<double>(REQUESTS, 3.0 * REQUEST_MS), 1000.0 / TRAIN_MS * 2 / 3}};
 	return table;
 }
@@ -208,6 +219,7 @@ json sharing_json(const SharingTable &table, const Verdict &verdict)
 				{"serve", command_of(w.serve, w.serve_thirds)},
 				{"train", command_of(w.train, w.train_thirds)},
 				{"train_variables", w.train_variables},
+				{"policy", w.policy},
 				{"missing", table.missing[way].empty() ? json(nullptr) : json(table.missing[way])},
 				{"requests", s.requests},
 				{"p50_ms", number_json(s.p50)},

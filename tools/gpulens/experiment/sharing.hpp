@@ -21,6 +21,7 @@ struct Way {
 	std::vector<std::string> serve{}, train{};  // options of gpulens run; none: without it
 	std::vector<std::string> train_variables{}; // NAME=VALUE
 	unsigned serve_thirds = 0, train_thirds = 0;
+	bool policy = false; // gpulens schedule carries out one, by which requests come first, and serving announces them
 };
 // The first two are each program alone, and both without gpulens.
 const std::vector<Way> &ways();
@@ -38,6 +39,7 @@ struct SharingTable {
 	std::vector<std::string> missing{};       // why a way could not be measured; empty: it was
 };
 
+constexpr char SERVE_TASK[] = "sharing-serve", TRAIN_TASK[] = "sharing-train"; // of the policy
 std::string kernel_job();           // "4 ms each 20 ms beside kernels of 2 ms"
 extern const char SHARING_SCRIPT[]; // in Python, the two programs in PyTorch
 // Measures CUDA's device 0, so long in each round. net: in PyTorch. Throws Error.

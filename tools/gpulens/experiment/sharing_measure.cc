@@ -2,6 +2,7 @@
 // Starts the two programs in each way, one way after another, ROUNDS times.
 #include "gpulens/cmd/child.hpp"
 #include "gpulens/cmd/own_mps.hpp"
+#include "gpulens/cmd/schedule_status.hpp"
 #include "gpulens/experiment/device.hpp"
 #include "gpulens/experiment/sharing.hpp"
 #include "gpulens/measure/load.hpp"
@@ -9,13 +10,17 @@
 #include "partition/launch.hpp"
 
 #include <chrono>
+#include <filesystem>
 #include <fmt/format.h>
+#include <optional>
 #include <thread>
+#include <unistd.h>
 
 namespace tool::experiment {
 
 using measure::Load;
 using measure::LoadStart;
+using measure::MemoryFile;
 using Clock = std::chrono::steady_clock;
 
 namespace {
@@ -23,10 +28,67 @@ namespace {
 constexpr std::chrono::milliseconds SETTLE{200}; // from the begin of training to the first request
 constexpr unsigned PROBE_S = 120;
 constexpr std::chrono::seconds END_LIMIT{60}; // of serving, after its time
+constexpr std::chrono::seconds POLICY_LIMIT{10}; // until a policy is carried out
 
 // The work of a kernel of each program, which is the same in all ways.
 struct WorkOf {
 	u64 serve = 0, train = 0;
+};
+
+// libgpulens-partition beside this program, as where it was built; else the installed one.
+std::string jobs_library()
+{
+	const char *name = "libgpulens-partition.so.0";
+	std::error_code err;
+	std::filesystem::path beside = std::filesystem::read_symlink("/proc/self/exe", err).parent_path() / name;
+
+	return std::filesystem::exists(beside, err) ? beside.string() : name;
+}
+
+// gpulens schedule, by which requests come first. The programs of its tasks run.
+class PolicyRun {
+public:
+	PolicyRun()
+	{
+		std::string text = fmt::format(R"({{"version": 1, "policy": "fixed-priority", "tasks": [)"
+					       R"({{"name": "{}", "priority": 1}}, {{"name": "{}"}}]}})",
+					       SERVE_TASK, TRAIN_TASK);
+		if (write(policy_.fd(), text.data(), text.size()) != static_cast<ssize_t>(text.size()))
+			throw Error(Error::Failed, "the policy could not be written");
+		process_.emplace(
+			[this] {
+			dup2(errors_.fd(), STDERR_FILENO);
+			execl("/proc/self/exe", "gpulens", "--source", "rm", "schedule", policy_.path().c_str(), nullptr);
+			return EXIT_FAILURE;
+			},
+			ChildOptions{.out = out_.fd()});
+		for (auto end = Clock::now() + POLICY_LIMIT; !is_ready();)
+			if (process_->poll() || Clock::now() >= end)
+				report_end();
+			else
+				std::this_thread::sleep_for(std::chrono::milliseconds(10));
+	}
+	// Throws Error (Failed) if it was not carried out until now.
+	void finish()
+	{
+		if (process_->poll() || process_->stop())
+			report_end();
+	}
+
+private:
+	bool is_ready() const
+	{
+		std::optional<nlohmann::ordered_json> status = read_schedule_status();
+		return status && status->value("pid", 0) == process_->pid();
+	}
+	[[noreturn]] void report_end()
+	{
+		throw Error(Error::Failed, fmt::format("gpulens schedule: {}: {}", end_text(process_->stop()),
+						       errors_.read_last_line()));
+	}
+
+	MemoryFile policy_, out_, errors_;
+	std::optional<ChildProcess> process_;
 };
 
 // One round of one way.
@@ -62,8 +124,13 @@ public:
 		serve.await_start();
 		Load train(train_start());
 		train.await_start();
+		std::optional<PolicyRun> policy;
+		if (way_.policy)
+			policy.emplace();
 		round.train_rate = measure_rate(train, [&] { serve.progress().go = 1; });
 		round.ms = read_times(serve);
+		if (policy)
+			policy->finish();
 		return round;
 	}
 
@@ -125,6 +192,8 @@ private:
 		start.after = {std::to_string(REQUEST_MS), std::to_string(PERIOD_MS),
 			       fmt::format("{:.3f}", static_cast<double>(run_ns_) / 1e9)};
 		start.variables.emplace_back("GPULENS_LOAD_WAIT=1");
+		if (way_.policy)
+			start.variables.push_back("GPULENS_JOBS_LIBRARY=" + jobs_library());
 		return start;
 	}
 	LoadStart train_start() const
