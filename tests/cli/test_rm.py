@@ -167,7 +167,19 @@ def test_channels_and_processes() -> None:
         1, "gpulens: gpu0: runlists: NVIDIA's driver does not report them, the module of gpulens does: "
         "--source module\n")
     assert "49 channels are allocated: 1-49\n" in done.stdout
-    assert re.search("\n *473  unknown +714.0 MiB  compute, copy\n", done.stdout)
+    assert re.search("\n *473  unknown +714.0 MiB  -    compute, copy\n", done.stdout)
+
+
+def test_processes_have_their_instances_of_mig(tmp_path: pathlib.Path) -> None:
+    """As the driver names them, not tried on a GPU that is divided; null and "-" above, where it is not."""
+    divided = recording_with(tmp_path, ("sampler_run3/pid_info", {"memSharedOwned": 0, "gpuInstanceId": 2,
+                                                                  "computeInstanceId": 1}))
+    assert [process["mig"] for process in show_json("channels", RECORDING=divided)["processes"]] == 2 * [
+        {"gpu_instance": 2, "compute_instance": 1}]
+    assert [process["mig"] for process in show_json("channels")["processes"]] == [None, None]
+    assert re.search("\n *473  unknown +0 bytes  2/1  compute, copy\n", ask_rm("channels", RECORDING=divided).stdout)
+    assert "473 (MIG 2/1), 524 (MIG 2/1)" in ask_rm(RECORDING=divided).stdout
+    assert re.search('pid="473".*,mig="2/1"} 0\n', ask_rm("export", "--prometheus", RECORDING=divided).stdout)
 
 
 def test_memory_of_many_processes(tmp_path: pathlib.Path) -> None:
@@ -186,10 +198,11 @@ def test_first_and_last_ids_and_other_uses(tmp_path: pathlib.Path) -> None:
     gpu = show_json("channels", RECORDING=changed)
     assert gpu["allocated_channels"] == [0, 31, 32, 4095]
     name = pathlib.Path("/proc/self/comm").read_text(encoding="utf-8").strip()
-    assert {"pid": os.getpid(), "name": name, "uses": ["MPS", "debugger"], "memory_bytes": 0} in gpu["processes"]
+    assert {"pid": os.getpid(), "name": name, "uses": ["MPS", "debugger"], "memory_bytes": 0,
+            "mig": None} in gpu["processes"]
     text = ask_rm("channels", RECORDING=changed).stdout
     assert "4 channels are allocated: 0, 31-32, 4095\n" in text
-    assert re.search(f"\n *{os.getpid()}  {re.escape(name)} +0 bytes  MPS, debugger\n", text)
+    assert re.search(f"\n *{os.getpid()}  {re.escape(name)} +0 bytes  -    MPS, debugger\n", text)
 
 
 def test_the_need_for_root_is_reported() -> None:

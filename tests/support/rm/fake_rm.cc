@@ -394,9 +394,7 @@ uint32_t Rm::answer_gr(uint32_t cmd, const Params &p)
 	case 0x2080121c: { // GR_GET_CURRENT_RESIDENT_CHANNEL
 		if (*read_env("GPULENS_FAKE_RM_ANSWERS") && answers_++ >= atoi(read_env("GPULENS_FAKE_RM_ANSWERS")))
 			return NOT_SUPPORTED;
-		timespec now;
-		clock_gettime(CLOCK_MONOTONIC, &now);
-		int chid = resident(static_cast<uint64_t>(now.tv_sec * 1000000 + now.tv_nsec / 1000));
+		int chid = resident(read_clock_ns() / 1000);
 		p.put(0, static_cast<uint32_t>(chid));
 		usleep(100);                 // a part of the driver's time
 		return chid < 0 ? 0x21 : OK; // NV_ERR_INVALID_CHANNEL
@@ -548,17 +546,18 @@ uint32_t Rm::answer_engines(uint32_t cmd, const Params &p)
 		return OK;
 	}
 	case 0x2080018e: // GPU_GET_PID_INFO: 72 bytes each, the pid first, memSharedOwned at 24; nothing of unknown pids
-		for (uint32_t i = 0; i < p.get(0) && p.get(0) <= 200; i++)
+		for (uint32_t i = 0; i < p.get(0) && p.get(0) <= 200; i++) {
+			const json &info = facts_["sampler_run3"]["pid_info"];
 			if (records(p.get(8 + 72 * i)))
-				p.put(8 + 72 * i + 24, facts_["sampler_run3"]["pid_info"]["memSharedOwned"]);
+				p.put(8 + 72 * i + 24, info["memSharedOwned"]);
+			p.put(8 + 72 * i + 64, info["computeInstanceId"]);
+			p.put(8 + 72 * i + 68, info["gpuInstanceId"]);
+		}
 		return p.get(0) && p.get(0) <= 200 ? OK : ARGUMENT;
 	case 0x20802096: { // PERF_GET_GPUMON_PERFMON_UTIL_SAMPLES_V2: time 0, pid of the graphics engine 144
 		static constexpr uint64_t NOTES = 200000000;
-		timespec now;
 		usleep(300); // a part of what four H200s took
-		clock_gettime(CLOCK_MONOTONIC, &now);
-		uint64_t now_ns = static_cast<uint64_t>(now.tv_sec * 1000000000 + now.tv_nsec),
-			 gpu_ns = Switches::gpu_ns(now_ns);
+		uint64_t now_ns = read_clock_ns(), gpu_ns = Switches::gpu_ns(now_ns);
 		for (uint32_t i = 0; i < 72; i++) {
 			uint64_t t = gpu_ns / NOTES * NOTES - i * NOTES;
 			uint32_t at = 16 + 776 * i;

@@ -104,10 +104,7 @@ uint32_t Switches::enable(const uint8_t *parameters, uint64_t now)
 // TIMER_GET_TIME
 uint32_t Switches::read_timer(uint8_t *parameters)
 {
-	timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	store_value(parameters, 0, gpu_ns(static_cast<uint64_t>(now.tv_sec * 1000000000 + now.tv_nsec)));
+	store_value(parameters, 0, gpu_ns(read_clock_ns()));
 	return OK;
 }
 
@@ -187,14 +184,10 @@ void Rm::map(uint8_t *bytes)
 
 uint32_t Rm::answer_buffer(uint32_t cmd, const Params &p)
 {
-	timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	uint64_t now_ns = static_cast<uint64_t>(now.tv_sec) * 1000000000 + static_cast<uint64_t>(now.tv_nsec);
 	switch (cmd) {
-	case 0x90cd0101: set_switches(); return switches_.enable(p.bytes, now_ns);
+	case 0x90cd0101: set_switches(); return switches_.enable(p.bytes, read_clock_ns());
 	case 0x90cd0102: return switches_.update_get(p.get(0));
-	case 0x90cd0104: return switches_.flush(now_ns);
+	case 0x90cd0104: return switches_.flush(read_clock_ns());
 	default: return NOT_SUPPORTED;
 	}
 }

@@ -9,12 +9,22 @@
 //	idle     no record: nothing switches
 #pragma once
 #include <cstdint>
+#include <ctime>
 #include <functional>
 #include <map>
 #include <string>
 #include <vector>
 
 namespace fake {
+
+// Of CLOCK_MONOTONIC.
+inline uint64_t read_clock_ns()
+{
+	timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return static_cast<uint64_t>(now.tv_sec) * 1000000000 + static_cast<uint64_t>(now.tv_nsec);
+}
 
 class Switches {
 public:

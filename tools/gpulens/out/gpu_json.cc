@@ -267,7 +267,9 @@ json processes_json(const Gpu &gpu)
 		list.push_back({{"pid", p.pid},
 				{"name", text_or_null(p.name)},
 				{"uses", p.uses},
-				{"memory_bytes", p.memory_bytes ? json(*p.memory_bytes) : json(nullptr)}});
+				{"memory_bytes", p.memory_bytes ? json(*p.memory_bytes) : json(nullptr)},
+				{"mig", p.mig ? json{{"gpu_instance", p.mig->gpu}, {"compute_instance", p.mig->compute}}
+					      : json(nullptr)}});
 	return list;
 }
 

@@ -233,6 +233,7 @@ void add_memory(Metrics &metrics, const Process &process, const std::string &lab
 	if (!process.memory_bytes)
 		return;
 	add_owner_labels(labels, make_owner(process.pid, Evidence::Unknown));
+	labels.emplace_back("mig", process.mig ? process.mig->text() : "");
 	metrics.gauge("gpulens_process_memory_bytes", "GPU memory that a process has allocated.")
 		.add(labels, *process.memory_bytes);
 }

@@ -75,13 +75,13 @@ Table channel_table(bool owners = false)
 
 std::string processes_text(const Gpu &gpu)
 {
-	Table t({"Process", "<Name", "Memory", "<Uses"});
+	Table t({"Process", "<Name", "Memory", "<MIG", "<Uses"});
 
 	if (!gpu.processes)
 		return "";
 	for (const Process &p : *gpu.processes)
 		t.add({std::to_string(p.pid), p.name.empty() ? "unknown" : p.name,
-		       p.memory_bytes ? format_bytes(*p.memory_bytes) : "-",
+		       p.memory_bytes ? format_bytes(*p.memory_bytes) : "-", p.mig ? p.mig->text() : "-",
 		       fmt::format("{}", fmt::join(p.uses, ", "))});
 	return t.empty() ? "no process uses this GPU\n" : t.str({});
 }

@@ -232,8 +232,14 @@ std::string Gpu::title() const
 
 std::string Process::text() const
 {
+	std::vector<std::string> more;
+
+	if (memory_bytes.value_or(0))
+		more.push_back(format_bytes(*memory_bytes));
+	if (mig)
+		more.push_back("MIG " + mig->text());
 	return std::to_string(pid) + (name.empty() ? "" : ' ' + name) +
-	       (memory_bytes.value_or(0) ? fmt::format(" ({})", format_bytes(*memory_bytes)) : "");
+	       (more.empty() ? "" : fmt::format(" ({})", fmt::join(more, ", ")));
 }
 
 const char *target_name(u32 target)

@@ -147,13 +147,20 @@ struct HardwareGpc {
 };
 
 // A process that uses this GPU.
+struct MigInstance { // by NVIDIA's ids
+	u32 gpu = 0, compute = 0;
+
+	std::string text() const { return std::to_string(gpu) + '/' + std::to_string(compute); }
+};
+
 struct Process {
 	u32 pid = 0;
 	std::string name;                  // empty: unknown
 	std::vector<std::string> uses;     // "compute", "copy", "debugger", "MPS"
 	std::optional<u64> memory_bytes{}; // of the GPU; what is shared counts for the process that allocated it
+	std::optional<MigInstance> mig{};
 
-	std::string text() const; // "473 python3 (714.0 MiB)"
+	std::string text() const; // "473 python3 (714.0 MiB, MIG 1/0)"
 };
 
 // A logical copy engine and its physical copy engines.

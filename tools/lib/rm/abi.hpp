@@ -430,8 +430,9 @@ struct PidInfo { // ctrl/ctrl2080/ctrl2080gpu.h
 		u32 result = 0;
 		u64 own = 0, shared = 0, shared_of_others = 0; // bytes
 		u64 protected_own = 0, protected_shared = 0, protected_of_others = 0;
-		u32 compute_instance = 0, gpu_instance = 0; // of MIG
+		u32 compute_instance = 0, gpu_instance = 0; // of MIG, or NO_INSTANCE
 	};
+	static constexpr u32 NO_INSTANCE = 0xffffffff; // PARTITIONID_INVALID
 	u32 count = 0;
 	Entry list[MAX] = {};
 };

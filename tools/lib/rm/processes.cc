@@ -76,8 +76,11 @@ void query_memory(Client &client, const Subdevice &gpu, std::vector<Process> &pr
 		if (status != NV_OK)
 			return on_refusal(PidInfo::NAME, status);
 		for (u32 i = 0; i < info->count; i++)
-			if (info->list[i].result == NV_OK)
-				processes[from + i].memory_bytes = info->list[i].own + info->list[i].shared;
+			if (const PidInfo::Entry &entry = info->list[i]; entry.result == NV_OK) {
+				processes[from + i].memory_bytes = entry.own + entry.shared;
+				if (entry.gpu_instance != PidInfo::NO_INSTANCE)
+					processes[from + i].mig = {entry.gpu_instance, entry.compute_instance};
+			}
 	}
 }
 
