@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """scripts/lib/suite.py, by which scripts/test and scripts/test-asan run: what it counts, prints, and leaves behind."""
 
+import os
 import pathlib
 import signal
 import subprocess
@@ -73,6 +74,17 @@ def test_the_times_of_the_last_run_are_kept(build: pathlib.Path) -> None:
     """They say how long is left and what begins first. Seen failing without report()'s write."""
     run_shell("true", "true")
     assert set((build / "times" / "test.json").read_text(encoding="utf-8").split('"')[1::2]) == {"job 0", "job 1"}
+
+
+def test_jobs_of_a_lower_priority_do_not_keep_it(tmp_path: pathlib.Path) -> None:
+    """Once none of the others is left: on a machine with other work they took hours. Seen failing with nice 10."""
+    own = os.getpriority(os.PRIO_PROCESS, 0)
+    wait = f"for i in $(seq 50); do [ $(nice) = {own} ] && break; sleep 0.1; done; nice >>{tmp_path}/ended"
+    with suite.Suite("test") as mine:
+        low = [suite.Job("room", f"job {number}", ["sh", "-c", wait], nice=10) for number in range(3)]
+        mine.run([suite.Job("room", "job", ["sleep", "1"]), *low], 1)
+    ended = (tmp_path / "ended").read_text("ascii").split()
+    assert ended == 3 * [str(own)] if os.geteuid() == 0 else str(own) in ended
 
 
 def test_a_build_that_fails_ends_the_suite(capsys: pytest.CaptureFixture[str]) -> None:

@@ -18,7 +18,8 @@ using json = nlohmann::ordered_json;
 
 namespace {
 
-constexpr size_t EACH_ALONE = 0, BY_DEFAULT = 1, BY_SCHEDULE = 2, BY_POLICY = 3, BY_HOLDS = 4, BY_MASKS = 8; // in ways()
+constexpr size_t EACH_ALONE = 0, BY_DEFAULT = 1, BY_SCHEDULE = 2, BY_POLICY = 3, BY_HOLDS = 4,
+		 BY_MASKS = 8; // in ways()
 // "Seen" by this decision: the p99 of requests is so much of that with the driver's slices, or less.
 constexpr double SEEN_RATIO = 0.9;
 // As CUDA's library and gpulens run --schedule set them, and what a switch takes (docs/results/2026-11-29-h200-context-switches.md).

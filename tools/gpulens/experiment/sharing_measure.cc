@@ -27,7 +27,7 @@ namespace {
 
 constexpr std::chrono::milliseconds SETTLE{200}; // from the begin of training to the first request
 constexpr unsigned PROBE_S = 120;
-constexpr std::chrono::seconds END_LIMIT{60}; // of serving, after its time
+constexpr std::chrono::seconds END_LIMIT{60};    // of serving, after its time
 constexpr std::chrono::seconds POLICY_LIMIT{10}; // until a policy is carried out
 
 // The work of a kernel of each program, which is the same in all ways.
@@ -58,7 +58,8 @@ public:
 		process_.emplace(
 			[this] {
 			dup2(errors_.fd(), STDERR_FILENO);
-			execl("/proc/self/exe", "gpulens", "--source", "rm", "schedule", policy_.path().c_str(), nullptr);
+			execl("/proc/self/exe", "gpulens", "--source", "rm", "schedule", policy_.path().c_str(),
+			      nullptr);
 			return EXIT_FAILURE;
 			},
 			ChildOptions{.out = out_.fd()});

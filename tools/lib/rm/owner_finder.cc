@@ -15,8 +15,8 @@ constexpr u64 CHANGES_PERIOD_NS = 2000000000;
 constexpr u64 LOOK_MARGIN_NS = 600000; // before and after a utilisation sample may have been taken
 constexpr u64 CALM_NS = 8000000000, BACKGROUND_CALM_NS = 60000000000; // an answer has the samples of 14 s
 constexpr u64 LOOK_READ_NS = 1000000000;                              // until the sample of a look is in an answer
-constexpr u64 SWITCHES_NS = 1000000000; // from read to read
-constexpr u64 NAMED_NS = 200000000;     // from sample to sample of a process, as of the driver's
+constexpr u64 SWITCHES_NS = 1000000000;                               // from read to read
+constexpr u64 NAMED_NS = 200000000; // from sample to sample of a process, as of the driver's
 constexpr u64 RECENT_NS = 5000000000, PATIENCE_NS = 30000000000, REST_NS = 120000000000;
 
 } // namespace
