@@ -148,6 +148,16 @@ def test_the_parameters_of_driver_535(tmp_path: pathlib.Path) -> None:
     assert "each context switch" in done.stdout and len(rows) > 900
 
 
+def test_each_gpu_has_its_own_records(tmp_path: pathlib.Path) -> None:
+    """Seen failing with one event buffer in the fake driver."""
+    done, rows = record_switches(tmp_path / "a.csv", "all", GPU="20")
+    for gpu in "01":
+        mine = [row for row in rows if row["gpu"] == gpu]
+        assert {(row["pid"], row["evidence"]) for row in mine} == {(pid, "switched") for pid in PIDS.values()}
+        assert abs(len(mine) - len(rows) / 2) < 5 and len(mine) > 900
+    assert done.stdout.count("each context switch, by the driver's records; 0 lost") == 2
+
+
 def test_a_program_that_is_alone_is_sampled(tmp_path: pathlib.Path) -> None:
     """Nothing switches, so that the resident channel says what is on."""
     _, rows = record_switches(tmp_path / "a.csv", "idle")

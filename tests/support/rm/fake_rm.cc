@@ -297,7 +297,7 @@ uint32_t Rm::answer(uint32_t object, uint32_t cls, uint32_t cmd, const Params &p
 	if (cls == 0xa06c)
 		return answer_group(object, cmd, p);
 	if (cls == 0x90cd)
-		return answer_buffer(cmd, p);
+		return answer_buffer(object, cmd, p);
 	switch (cmd >> 8 & 0xff) {
 	case 0x12: return answer_gr(cmd, p);
 	case 0x2a: return answer_copies(cmd, p);

@@ -55,7 +55,7 @@ private:
 	uint32_t schedule_group(uint32_t object, uint32_t cmd, const Params &p);
 	uint32_t disable_channels(const Params &p);
 	uint32_t count_switches(const Params &p);
-	uint32_t answer_buffer(uint32_t cmd, const Params &p);
+	uint32_t answer_buffer(uint32_t buffer, uint32_t cmd, const Params &p);
 	void set_switches();
 	void map(uint8_t *m);
 	uint32_t answer_root(uint32_t cmd, const Params &p);

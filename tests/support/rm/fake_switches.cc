@@ -57,13 +57,13 @@ uint32_t Switches::alloc_memory(uint32_t handle, const uint8_t *parameters)
 // recordSize 16, recordCount 20, hBufferHeader 60, hRecordBuffer 64
 uint32_t Switches::alloc_buffer(uint32_t handle, const uint8_t *parameters)
 {
-	header_ = get32(parameters, 60);
-	records_ = get32(parameters, 64);
-	count_ = get32(parameters, 20);
-	if (get32(parameters, 16) != RECORD_BYTES || !memories_.count(header_) || !memories_.count(records_) ||
-	    memories_[records_].bytes < uint64_t{count_} * RECORD_BYTES)
+	Buffer buffer = {
+		.header = get32(parameters, 60), .records = get32(parameters, 64), .count = get32(parameters, 20)};
+
+	if (get32(parameters, 16) != RECORD_BYTES || !memories_.count(buffer.header) ||
+	    !memories_.count(buffer.records) || memories_[buffer.records].bytes < uint64_t{buffer.count} * RECORD_BYTES)
 		return ARGUMENT;
-	buffer_ = handle;
+	buffers_[handle] = buffer;
 	return OK;
 }
 
@@ -87,18 +87,21 @@ uint32_t Switches::bind(uint8_t *parameters)
 		store_value(parameters, 20, uint32_t{4});
 		return NOT_SUPPORTED;
 	}
-	if (get32(parameters, 0) != buffer_ || get32(parameters, 4) != 24)
+	auto found = buffers_.find(get32(parameters, 0));
+	if (found == buffers_.end() || get32(parameters, 4) != 24)
 		return ARGUMENT;
-	bound_ = true;
+	found->second.bound = true;
 	return OK;
 }
 
 // flags 4: 2, keep the newest
-uint32_t Switches::enable(const uint8_t *parameters, uint64_t now)
+uint32_t Switches::enable(uint32_t buffer, const uint8_t *parameters, uint64_t now)
 {
-	enabled_ = parameters[0] && get32(parameters, 4) == 2;
-	until_ns_ = now;
-	return enabled_ ? OK : ARGUMENT;
+	Buffer &b = buffers_.at(buffer);
+
+	b.enabled = parameters[0] && get32(parameters, 4) == 2;
+	b.until_ns = now;
+	return b.enabled ? OK : ARGUMENT;
 }
 
 // TIMER_GET_TIME
@@ -108,61 +111,62 @@ uint32_t Switches::read_timer(uint8_t *parameters)
 	return OK;
 }
 
-uint32_t Switches::update_get(uint32_t get)
+uint32_t Switches::update_get(uint32_t buffer, uint32_t get)
 {
-	if (get >= count_)
+	if (get >= buffers_.at(buffer).count)
 		return ARGUMENT;
-	store_value(memories_[header_].at, 0, get);
+	store_value(memories_[buffers_.at(buffer).header].at, 0, get);
 	return OK;
 }
 
 // The header: put 4, recordCount 8, recordDropcount 16. A record: its head 0 to 7, tag 8, number 10, context 12, pid 16, time 24.
-void Switches::write(uint8_t tag, const Turn &turn, uint64_t now)
+void Switches::write(Buffer &buffer, uint8_t tag, const Turn &turn, uint64_t now)
 {
-	uint8_t *header = memories_[header_].at;
+	uint8_t *header = memories_[buffer.header].at;
 	uint32_t at = get32(header, 4);
-	uint8_t *record = memories_[records_].at + size_t{at} * RECORD_BYTES;
+	uint8_t *record = memories_[buffer.records].at + size_t{at} * RECORD_BYTES;
 	uint64_t count, dropped;
 
 	memcpy(&count, header + 8, 8);
 	memcpy(&dropped, header + 16, 8);
-	number_++;
-	if (how_ == "drop" && number_ % 99 == 0) {
+	buffer.number++;
+	if (how_ == "drop" && buffer.number % 99 == 0) {
 		store_value(header, 16, dropped + 1);
 		return;
 	}
 	memset(record, 0, RECORD_BYTES);
 	record[8] = tag;
-	store_value(record, 10, number_);
+	store_value(record, 10, buffer.number);
 	store_value(record, 12, how_ == "hidden" ? 0 : how_ == "kernel" ? ~0U : 0x30 + turn.chid);
 	store_value(record, 16, how_ == "hidden" ? 0 : how_ == "kernel" ? ~0U : turn.pid);
 	store_value(record, 24, gpu_ns(now));
 	store_value(header, 8, count + 1);
-	store_value(header, 4, (at + 1) % count_);
+	store_value(header, 4, (at + 1) % buffer.count);
 }
 
-uint32_t Switches::flush(uint64_t now)
+uint32_t Switches::flush(uint32_t buffer, uint64_t now)
 {
-	if (!bound_ || !enabled_ || turns_.empty() || how_ == "idle")
+	Buffer &b = buffers_.at(buffer);
+
+	if (!b.bound || !b.enabled || turns_.empty() || how_ == "idle")
 		return OK;
 	auto write_at = [&](uint64_t time, uint8_t tag, const Turn &turn) {
-		if (time > until_ns_ && time <= now)
-			write(tag, turn, time);
+		if (time > b.until_ns && time <= now)
+			write(b, tag, turn, time);
 	};
-	for (uint64_t series = until_ns_ / length_ns_ * length_ns_; series <= now; series += length_ns_)
+	for (uint64_t series = b.until_ns / length_ns_ * length_ns_; series <= now; series += length_ns_)
 		for (size_t i = 0; i < turns_.size(); i++) {
 			uint64_t end = i + 1 < turns_.size() ? turns_[i + 1].ns : length_ns_;
 			write_at(series + turns_[i].ns, 6, turns_[i]);
 			write_at(series + end - GAP_NS, 7, turns_[i]);
 		}
-	until_ns_ = now;
+	b.until_ns = now;
 	return OK;
 }
 
 void Switches::free(uint32_t handle)
 {
-	if (handle == buffer_)
-		bound_ = enabled_ = false;
+	buffers_.erase(handle);
 	if (auto found = memories_.find(handle); found != memories_.end()) {
 		if (found->second.at)
 			munmap(found->second.at, found->second.bytes);
@@ -182,12 +186,12 @@ void Rm::map(uint8_t *bytes)
 	log("map", m.get(8), m.get(40));
 }
 
-uint32_t Rm::answer_buffer(uint32_t cmd, const Params &p)
+uint32_t Rm::answer_buffer(uint32_t buffer, uint32_t cmd, const Params &p)
 {
 	switch (cmd) {
-	case 0x90cd0101: set_switches(); return switches_.enable(p.bytes, read_clock_ns());
-	case 0x90cd0102: return switches_.update_get(p.get(0));
-	case 0x90cd0104: return switches_.flush(read_clock_ns());
+	case 0x90cd0101: set_switches(); return switches_.enable(buffer, p.bytes, read_clock_ns());
+	case 0x90cd0102: return switches_.update_get(buffer, p.get(0));
+	case 0x90cd0104: return switches_.flush(buffer, read_clock_ns());
 	default: return NOT_SUPPORTED;
 	}
 }

@@ -44,10 +44,10 @@ public:
 	uint32_t map(uint32_t memory, int fd, uint64_t length);
 	uint32_t bind(uint8_t *parameters);
 	static uint32_t read_timer(uint8_t *parameters);
-	// Of the event buffer; now: CLOCK_MONOTONIC, ns.
-	uint32_t enable(const uint8_t *parameters, uint64_t now);
-	uint32_t update_get(uint32_t get);
-	uint32_t flush(uint64_t now);
+	// Of an event buffer; now: CLOCK_MONOTONIC, ns.
+	uint32_t enable(uint32_t buffer, const uint8_t *parameters, uint64_t now);
+	uint32_t update_get(uint32_t buffer, uint32_t get);
+	uint32_t flush(uint32_t buffer, uint64_t now);
 	void free(uint32_t handle);
 
 	// The GPU's own clock, ns ahead of CLOCK_MONOTONIC, and 16 ppm slower as an H100's was.
@@ -59,15 +59,20 @@ private:
 		uint8_t *at = nullptr;
 	};
 
-	void write(uint8_t tag, const Turn &turn, uint64_t now);
+	struct Buffer {
+		uint32_t header = 0, records = 0, count = 0;
+		uint64_t until_ns = 0; // of what was written
+		bool bound = false, enabled = false;
+		uint16_t number = 0;
+	};
+
+	void write(Buffer &buffer, uint8_t tag, const Turn &turn, uint64_t now);
 
 	std::string how_;
 	std::vector<Turn> turns_;
-	uint64_t length_ns_ = 0, until_ns_ = 0; // until_ns_: of what was written
-	std::map<uint32_t, Memory> memories_;   // by handle
-	uint32_t buffer_ = 0, header_ = 0, records_ = 0, count_ = 0;
-	bool bound_ = false, enabled_ = false;
-	uint16_t number_ = 0;
+	uint64_t length_ns_ = 0;
+	std::map<uint32_t, Memory> memories_; // by handle
+	std::map<uint32_t, Buffer> buffers_;
 };
 
 } // namespace fake
