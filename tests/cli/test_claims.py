@@ -246,13 +246,14 @@ ELSEWHERE = {
 
 def documented_defaults() -> "set[tuple[str, str]]":
     """Command and long option, or argument, of each "(default: ...)" in --help-all."""
-    found, command, option = set(), "", ""
+    found, command, option, about = set(), "", "", ""
     for line in gpulens("--help-all").stdout.splitlines():
         if re.fullmatch("[a-z][a-z-]+", line):
-            command = line
-        name = re.match(r"^ +(?:-\w,)?(--[a-z-]+)|^ {2,6}([A-Z]+)\s", line)
-        option = (name[1] or name[2]) if name else option
-        if re.search(r"\(default(?: for [a-z-]+)?:", line):
+            command, option, about = line, "", ""
+        name = re.match(r"^ {2,4}(?:-\w,)?(--[a-z-]+)|^ {2,6}([A-Z]+)\s", line)
+        option, about = ((name[1] or name[2]), "") if name else (option, about)
+        about += " " + line.strip()
+        if re.search(r"\(default(?: for [a-z-]+)?:", about):
             found.add((command, option))
     return found
 

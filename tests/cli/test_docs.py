@@ -13,7 +13,7 @@ from support.program import DOCS, ROOT, gpulens
 HELP_ALL = gpulens("--help-all").stdout
 # "record" alone on a line and its text indented below; options as "  -o,--output FILE ..."
 COMMANDS = sorted(re.findall(r"^([a-z-]+)\n  \S", HELP_ALL, re.M))
-OPTIONS = sorted(set(re.findall(r"^ +(?:(-\w),)?(--[a-z-]+)", HELP_ALL, re.M)))
+OPTIONS = sorted(set(re.findall(r"^ {2,4}(?:(-\w),)?(--[a-z-]+)", HELP_ALL, re.M)))
 PAGES = ["gpulens.1", *(f"gpulens-{command}.1" for command in COMMANDS)]
 LIBRARY = ["gpulens-partition.3", "libsmctrl.3"]
 ALL_PAGES = [*(f"man1/{page}" for page in PAGES), *(f"man3/{page}" for page in LIBRARY), "man5/gpulens.5"]
@@ -21,7 +21,7 @@ ALL_PAGES = [*(f"man1/{page}" for page in PAGES), *(f"man3/{page}" for page in L
 
 def options_of(command: str) -> typing.Set[str]:
     """The options that the command's --help lists."""
-    return set(re.findall(r"^ +(?:-\w,)?(--[a-z-]+)", gpulens(command, "--help").stdout, re.M))
+    return set(re.findall(r"^  (?:-\w,)?(--[a-z-]+)", gpulens(command, "--help").stdout, re.M))
 
 
 def render_page(page: str) -> str:
@@ -173,7 +173,7 @@ def test_help_shows_an_example(command: str) -> None:
     """--help and the manual page have a line that calls this command, with existing options. Seen failing without the
     footers of commands."""
     text = gpulens(*command.split(), "--help").stdout
-    examples = text.split("Examples:\n")[1].split("\n\n")[0].splitlines()
+    examples = re.findall(r"^  (\S.*)", text.split("Examples:\n")[1].split("\n\n")[0], re.M)
     assert examples
     for line in examples:
         assert re.search(rf"\bgpulens\b.*{command}", line), line

@@ -170,18 +170,6 @@ def test_channels_and_processes() -> None:
     assert re.search("\n *473  unknown +714.0 MiB  -    compute, copy\n", done.stdout)
 
 
-def test_processes_have_their_instances_of_mig(tmp_path: pathlib.Path) -> None:
-    """As the driver names them, not tried on a GPU that is divided; null and "-" above, where it is not."""
-    divided = recording_with(tmp_path, ("sampler_run3/pid_info", {"memSharedOwned": 0, "gpuInstanceId": 2,
-                                                                  "computeInstanceId": 1}))
-    assert [process["mig"] for process in show_json("channels", RECORDING=divided)["processes"]] == 2 * [
-        {"gpu_instance": 2, "compute_instance": 1}]
-    assert [process["mig"] for process in show_json("channels")["processes"]] == [None, None]
-    assert re.search("\n *473  unknown +0 bytes  2/1  compute, copy\n", ask_rm("channels", RECORDING=divided).stdout)
-    assert "473 (MIG 2/1), 524 (MIG 2/1)" in ask_rm(RECORDING=divided).stdout
-    assert re.search('pid="473".*,mig="2/1"} 0\n', ask_rm("export", "--prometheus", RECORDING=divided).stdout)
-
-
 def test_memory_of_many_processes(tmp_path: pathlib.Path) -> None:
     """The driver takes 200 at a time, and has nothing of a process that has ended. Seen failing with all at once."""
     many = [{**FACTS["gpus"][0], "pids": [473, *range(100000, 100400)]}]

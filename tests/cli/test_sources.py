@@ -114,6 +114,18 @@ def test_the_exporter_counts_work_that_repeats_with_its_period(tmp_path: pathlib
     assert all(0.25 < share < 0.75 for share in shares), seen
 
 
+def test_processes_have_their_instances_of_mig(tmp_path: pathlib.Path) -> None:
+    """As the driver names them, not tried on a GPU that is divided; null where it is not."""
+    divided = recording_with(tmp_path, ("sampler_run3/pid_info", {"memSharedOwned": 0, "gpuInstanceId": 2,
+                                                                  "computeInstanceId": 1}))
+    for more, mig in (({"RECORDING": divided}, {"gpu_instance": 2, "compute_instance": 1}), ({}, None)):
+        (gpu,) = json.loads(ask_rm("--json", "channels", **more).stdout)["gpus"]
+        assert [process["mig"] for process in gpu["processes"]] == [mig, mig]
+    assert re.search("\n *473  unknown +0 bytes  2/1  compute, copy\n", ask_rm("channels", RECORDING=divided).stdout)
+    assert "473 (MIG 2/1), 524 (MIG 2/1)" in ask_rm(RECORDING=divided).stdout
+    assert re.search('pid="473".*,mig="2/1"} 0\n', ask_rm("export", "--prometheus", RECORDING=divided).stdout)
+
+
 # -- several GPUs in one recording
 
 def test_a_recording_has_all_gpus(tmp_path: pathlib.Path) -> None:

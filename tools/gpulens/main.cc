@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 // gpulens: parses the command line, which runs the command that it names; without a command shows an overview.
 #include "gpulens/cli/cli.hpp"
+#include "gpulens/cli/help.hpp"
 #include "gpulens/cli/usage.hpp"
 #include "gpulens/cmd/show.hpp"
 
@@ -21,7 +22,7 @@ std::vector<std::string> words_of(int argc, char **argv)
 
 	for (int i = argc - 1; i > 0; i--)
 		words.emplace_back(argv[i]);
-	if (!words.empty() && words.back() == "help") {
+	if (words.size() > 1 && words.back() == "help") {
 		words.pop_back();
 		words.insert(words.begin(), "--help");
 	}
@@ -34,6 +35,8 @@ int run_command(int argc, char **argv)
 	tool::CommandLine line;
 	std::unique_ptr<CLI::App> app = tool::build_cli(tool::all_commands(), line);
 
+	if (words == std::vector<std::string>{"help"})
+		return tool::print_text(tool::command_list_text(*app)) ? tool::EXIT_DONE : tool::EXIT_PART;
 	try {
 		app->parse(std::move(words));
 	} catch (const CLI::Success &e) {

@@ -2,11 +2,16 @@
 // Builds the parser and the help from the table of commands.
 #include "gpulens/cli/cli.hpp"
 
+#include "gpulens/cli/help.hpp"
 #include "gpulens/cli/options.hpp"
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <iterator>
+#include <stdexcept>
+#include <string_view>
+#include <utility>
 
 namespace tool {
 
@@ -26,7 +31,7 @@ const std::vector<const char *> EXAMPLES = {
 	"gpulens                          overview of every GPU of this machine",
 	"gpulens -g 0 runlists 0          runlist 0 of GPU 0",
 	"gpulens -i gpu.image engines     engines of a recorded GPU; -i can be repeated",
-	"gpulens isolation --check        exit status 1 where tasks can disturb each other",
+	"gpulens isolation --check        exit status 1 where tasks can disturb others",
 	"gpulens channels --json | jq '.gpus[0].channels[] | select(.state.running)'",
 };
 
@@ -36,18 +41,35 @@ std::string footer_of(const std::vector<const char *> &examples)
 {
 	std::string text = "Examples:\n";
 
-	for (const char *line : examples)
-		text += std::string("  ") + line + '\n';
+	for (std::string_view line : examples) {
+		size_t remark = line.find("    ");
+		if (line.size() + 2 > HELP_WIDTH && remark != line.npos)
+			text += fmt::format("  {}\n        {}\n", line.substr(0, remark),
+					    line.substr(line.find_first_not_of(' ', remark)));
+		else
+			text += fmt::format("  {}\n", line);
+	}
 	return text;
 }
 
-std::string exit_status_text()
-{
-	std::string text = "\nExit status:\n";
+// The headings of the help, in its order.
+const std::pair<const char *, std::vector<std::string_view>> GROUPS[] = {
+	{"Look", {"chip", "engines", "runlists", "channels", "copy", "gpcs", "isolation", "partitions", "proc"}},
+	{"Watch", {"top", "record", "report", "export"}},
+	{"Control",
+	 {"disable", "enable", "preempt", "preempt-runlist", "preemption", "switch-to", "resubmit", "timeslice"}},
+	{"Share", {"run", "schedule", "simulate", "plan", "fit"}},
+	{"Measure", {"verify", "sweep", "neighbour", "probe-kernels", "blocks", "tenants", "experiment"}},
+	{"AMD", {"amd", "masks"}},
+};
 
-	for (const ExitStatus &e : EXIT_STATUS)
-		text += std::string("  ") + e.code + "  " + e.meaning + '\n';
-	return text;
+// Returns the place of a command in that order: of its heading, and below it.
+std::pair<size_t, size_t> place_of(std::string_view command)
+{
+	for (size_t i = 0; i < std::size(GROUPS); i++)
+		if (auto at = std::ranges::find(GROUPS[i].second, command); at != GROUPS[i].second.end())
+			return {i, at - GROUPS[i].second.begin()};
+	throw std::logic_error("a command without a heading in GROUPS");
 }
 
 // The options of app that a command takes as well, for the command's help.
@@ -59,8 +81,7 @@ std::string common_options_text(const CLI::App &app, bool json)
 		if (json || option->get_single_name() != "json")
 			if (option->get_single_name() != "help")
 				names.push_back(option->get_name(false, true));
-	return fmt::format("\nOptions of every command, which gpulens --help describes:\n  {}\n",
-			   fmt::join(names, "  "));
+	return fmt::format("\nOptions of every command, which gpulens help describes:\n  {}\n", fmt::join(names, "  "));
 }
 
 void refuse_json(const CLI::App &app, const Commands &commands)
@@ -84,6 +105,7 @@ Commands all_commands()
 		Commands rows = group();
 		std::move(rows.begin(), rows.end(), std::back_inserter(all));
 	}
+	std::ranges::sort(all, {}, [](const Command &command) { return place_of(command.name); });
 	return all;
 }
 
@@ -91,15 +113,16 @@ std::unique_ptr<CLI::App> build_cli(const Commands &commands, CommandLine &line)
 {
 	auto app = std::make_unique<CLI::App>("Show and control how NVIDIA GPUs schedule work.", "gpulens");
 
-	app->get_formatter()->label("SUBCOMMAND", "COMMAND");
-	app->get_formatter()->label("Positionals", "Arguments");
+	app->formatter_fn([](const CLI::App *about, const std::string &before, CLI::AppFormatMode mode) {
+		return help_text(*about, before, mode == CLI::AppFormatMode::All);
+	});
 	app->fallthrough();
 	app->require_subcommand(0, 1);
 	app->set_help_flag("-h,--help", "print examples and options, and exit");
 	add_common_options(*app, line.options);
 	for (const Command &command : commands) {
 		CLI::App *parser = app->add_subcommand(command.name, command.about);
-		parser->group("Commands")
+		parser->group(GROUPS[place_of(command.name).first].first)
 			->footer(footer_of(command.examples) + common_options_text(*app, !command.no_json));
 		command.add(*parser, line);
 	}
@@ -110,7 +133,8 @@ std::unique_ptr<CLI::App> build_cli(const Commands &commands, CommandLine &line)
 	});
 	app->set_version_flag("-V,--version", "gpulens " GPULENS_RELEASE, "print the version and exit");
 	app->set_help_all_flag("--help-all", "print the help of all commands and exit");
-	app->footer(footer_of(EXAMPLES) + exit_status_text());
+	app->footer(footer_of(EXAMPLES) +
+		    "\ngpulens help: each command in a line; gpulens COMMAND --help: its options\n");
 	return app;
 }
 

@@ -30,6 +30,7 @@ LimitOptions::LimitOptions(CLI::App &parser, const std::string &subject)
 	});
 	std::string limit = "limit " + subject + " to ";
 
+	begin_group(parser, "Limit to TPCs");
 	add_no_cooperative(parser);
 	tpcs_ = parser.add_option("--tpcs", values_->tpcs, limit + "these TPCs: 0-9,12 or 0x3ff")
 			->type_name("TPCS")
@@ -59,6 +60,7 @@ LimitOptions::LimitOptions(CLI::App &parser, const std::string &subject)
 			->check(not_empty)
 			->needs(plan_);
 	plan_->needs(task_);
+	begin_group(parser);
 }
 
 std::optional<Limit> LimitOptions::limit() const

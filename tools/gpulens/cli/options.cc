@@ -47,6 +47,11 @@ void add_common_options(CLI::App &parser, Options &options)
 		"auto, always or never; auto colors output on a terminal unless NO_COLOR is set (default: auto)");
 }
 
+void begin_group(CLI::App &parser, const char *heading)
+{
+	parser.option_defaults()->group(heading);
+}
+
 CLI::Option *add_duration(CLI::App &parser, const char *name, u64 &ns, u64 unit, const char *about)
 {
 	auto store = [&ns, unit, name](const std::string &text) {

@@ -15,6 +15,9 @@ namespace tool {
 // -i, -g, --source, --proc, --json and --color.
 void add_common_options(CLI::App &parser, Options &options);
 
+// The heading in the help of the options that are added from now on; none: "Options", as at first.
+void begin_group(CLI::App &parser, const char *heading = "Options");
+
 // A time with a unit ("10s", "500ms", "100us"), stored in nanoseconds. unit: of a bare number, in nanoseconds.
 CLI::Option *add_duration(CLI::App &parser, const char *name, u64 &ns, u64 unit, const char *about);
 // --every, a sampling period from 10us to 1s.

@@ -152,6 +152,7 @@ CLI::Validator is_utilization()
 void add_evaluation(CLI::App &parser, PlanArguments &arguments)
 {
 	plan::Evaluation &e = arguments.evaluation.evaluation;
+	begin_group(parser, "Random task sets");
 	CLI::Option *evaluate =
 		parser.add_flag("--evaluate", arguments.evaluate,
 				"without FILE: count the random task sets that each heuristic fits, by utilization");
@@ -200,6 +201,7 @@ std::string check_cost(const std::string &text)
 // The options that say how tasks are divided into partitions.
 void add_division(CLI::App &parser, plan::PlanOptions &options)
 {
+	begin_group(parser, "Partitions");
 	parser.add_option("--tpcs", options.tpcs,
 			  "plan for N TPCs of no particular GPU: sizes, not masks (default for --evaluate: 68)")
 		->type_name("N")
@@ -213,6 +215,7 @@ void add_division(CLI::App &parser, plan::PlanOptions &options)
 		->check(one_of({"auto", "sms-ina", "sms-act", "bf-ina", "bf-act", "1g", "stgm", "even", "smart-even"}));
 	parser.add_flag("--exact", options.exact, "search all divisions for the fewest TPCs; for few tasks")
 		->excludes("--heuristic");
+	begin_group(parser, "Schedulability test");
 	add_choice<std::optional<plan::Criterion>>(
 		parser, "--test", options.test,
 		{{"edf", plan::Criterion::Edf},
@@ -237,6 +240,7 @@ void add_division(CLI::App &parser, plan::PlanOptions &options)
 	add_duration(parser, "--switch", options.sharing.costs.switching, 1000,
 		     "likewise, the time of a switch of the GPU between two jobs (default: none)")
 		->check(check_that(check_cost));
+	begin_group(parser, "Partitions");
 	add_choice<std::optional<plan::Start>>(
 		parser, "--start", options.start,
 		{{"largest", plan::Start::Largest}, {"smallest", plan::Start::Smallest}}, "END",
@@ -250,12 +254,14 @@ void add_division(CLI::App &parser, plan::PlanOptions &options)
 		"and "
 		"with --heuristic auto all)")
 		->excludes("--exact");
+	begin_group(parser, "Schedulability test");
 	parser.add_flag("--serial", options.sharing.serial,
 			"a partition runs one job at a time, so that its tasks are never in conflict");
 	add_choice<bool>(
 		parser, "--memory", options.sharing.separate_memory, {{"shared", false}, {"separate", true}}, "MEMORY",
 		"shared by partitions, so that the factors `beside` count, or separate: each is a MIG instance "
 		"(default: shared)");
+	begin_group(parser, "Partitions");
 	add_choice<bool>(parser, "--spare", options.keep_spare, {{"assign", false}, {"keep", true}}, "SPARE",
 			 "TPCs that no partition needs: assign them to those with the least slack, or keep them free "
 			 "(default: assign)");
@@ -317,6 +323,7 @@ void add_plan(CLI::App &parser, CommandLine &line)
 	parser.add_flag("-q,--quiet", arguments->plan.quiet, "print no notes");
 	add_division(parser, arguments->plan);
 	add_evaluation(parser, *arguments);
+	begin_group(parser);
 	std::vector<CLI::Option *> others = parser.get_options();
 	CLI::Option *status =
 		parser.add_option("--status", arguments->status,

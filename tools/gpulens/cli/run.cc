@@ -101,6 +101,7 @@ void add_run(CLI::App &parser, CommandLine &line, const StartProgram &start)
 		->type_name("FILE")
 		->check(not_an_option());
 	parser.add_option("PROGRAM", run->program, "program and its arguments, after --")->type_name("")->required();
+	begin_group(parser, "Share the GPU in time");
 	auto schedule = std::make_shared<RunSchedule>();
 	schedule->measure = [](unsigned gpu) { measure::measure_schedule({gpu}, {}); };
 	parser.add_option(
@@ -131,11 +132,13 @@ void add_run(CLI::App &parser, CommandLine &line, const StartProgram &start)
 			"also where gpulens schedule --probe has not shown that the driver carries it out");
 	parser.add_option("--probed", schedule->probed, "results of gpulens schedule --probe --results FILE")
 		->type_name("FILE");
+	begin_group(parser, "Limit to TPCs");
 	parser.add_flag("--fixed", run->fixed,
 			"gpulens partitions set cannot change the limit while the program runs, as with --plan");
 	parser.add_flag("--mps", run->mps,
 			"under MPS, with a daemon of this user's own that the programs of run --mps share: on TPCs of "
 			"their own, they run at the same time");
+	begin_group(parser);
 	CLI::Option *find = parser.add_flag("--pitfalls", run->pitfalls,
 					    "print which calls of CUDA's driver were in progress while calls of other "
 					    "threads waited, and from where the program called them");

@@ -93,9 +93,9 @@ private:
 };
 
 // One round of one way.
-class Pair {
+class ProgramPair {
 public:
-	Pair(const Way &way, u64 run_ns, std::vector<std::string> program, unsigned tpcs, const WorkOf &work)
+	ProgramPair(const Way &way, u64 run_ns, std::vector<std::string> program, unsigned tpcs, const WorkOf &work)
 		: way_(way), run_ns_(run_ns), program_(std::move(program)), tpcs_(tpcs), work_(work)
 	{
 	}
@@ -241,7 +241,7 @@ SharingTable measure_sharing(u64 run_ns, bool net)
 			if (!table.missing[i].empty())
 				continue;
 			try {
-				Pair pair(ways()[i], run_ns, program, about.at("tpcs"), work);
+				ProgramPair pair(ways()[i], run_ns, program, about.at("tpcs"), work);
 				table.rounds[i].push_back(i ? pair.measure_both() : pair.measure_alone(work));
 			} catch (const Error &e) {
 				if (!i)
