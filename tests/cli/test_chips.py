@@ -23,10 +23,10 @@ def test_each_chip_has_a_profile_expected_values_and_golden_output() -> None:
 
 
 def test_readme_lists_the_emulated_chips() -> None:
-    """In README's table of chips, the last column names the emulated ones ("emulated TU102, TU104"), or has only
+    """In docs/chips.md's table, the last column names the emulated ones ("emulated TU102, TU104"), or has only
     "emulated" if all chips of the first column are. Seen failing without TU117 in that column, with GA103 in it, and
     without the row of GH100."""
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs/chips.md").read_text(encoding="utf-8")
     found: "dict[str, set[str]]" = {}
     for chips, generation, tried in re.findall(r"^\| ([^|]*) \((\w+)\) \|.*\| ([^|]*emulated[^|]*) \|$", text, re.M):
         named = tried if re.search(r"emulated [A-Z]{2}\w{3}\b", tried) else chips

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What README.md and --help say of commands: each command that the README shows runs and does what stands behind it,
-and each default that --help gives is what happens without the option. A new command or default needs a row here."""
+"""What README.md, docs/tool.md and --help say of commands: each command that a document shows runs and does what stands
+behind it, and each default that --help gives is what happens without the option. A new command or default needs a row
+here."""
 
 import json
 import os
@@ -18,7 +19,7 @@ from support.measured import FAKE, fake_environment, measured_program
 from support.program import ROOT, TOOL, gpulens, image
 
 ON_ENG = 6  # NV_PCCSR_CHANNEL_STATUS_ON_PBDMA_AND_ENG
-README = (ROOT / "README.md").read_text(encoding="utf-8")
+README = "".join((ROOT / name).read_text(encoding="utf-8") for name in ("README.md", "docs/tool.md"))
 
 
 class Claim(typing.NamedTuple):
@@ -37,6 +38,12 @@ CLAIMS = {
     "gpulens isolation --check": Claim("-i IMAGE isolation --check", r"GRCE0/LCE0 of runlist 0 shares PCE 3", 1),
     "gpulens record --for 2s -o run.html -o run.perfetto-trace": Claim(
         "-g 0 --proc PROC record --for 100ms -o run.html -o run.perfetto-trace", r"Engine +TSG +Time +Slots"),
+    "gpulens record --for 2s -o run.html": Claim(
+        "-g 0 --proc PROC record --for 100ms -o run.html", r"Engine +TSG +Time"),
+    "gpulens --source rm channels": Claim("--source rm channels", r"\n *473 +unknown +714.0 MiB", 1, fake_rm()),
+    "gpulens run --schedule urgent -- ./infer": Claim(
+        "run --experimental --schedule urgent -- env", "^GPULENS_SCHEDULE_SLICE=500000$", 0, {
+            "GPULENS_RUNTIME_DIR": "."}),
     "gpulens timeslice 0:3 2000 --for 10s": Claim(
         "-g 1 --proc PROC timeslice 0:3 2000 --for 10s --dry-run", "0:3 2000 to .*, and undo it after 10.000 s"),
     "gpulens disable --tsg 0:3 --for 2s": Claim(

@@ -80,7 +80,7 @@ def step_5(tree: pathlib.Path) -> Files:
 
 
 def step_6(tree: pathlib.Path) -> Files:
-    """The files of each emulated chip: its line in the list of chips, its literals, a scenario, and README's table.
+    """The files of each emulated chip: its line in the list of chips, its literals, a scenario, the table of chips.
     golden.py --write makes the golden file after the build."""
     scenarios = tree / "emulator/scenarios"
     (scenarios / f"demo-{CHIP}.json").write_text((scenarios / f"demo-{PARENT}.json").read_text())
@@ -90,7 +90,7 @@ def step_6(tree: pathlib.Path) -> Files:
     (tree / f"tests/support/generations/{GENERATION}.json").write_text(json.dumps(literals, indent=2))
     return ({f"emulator/scenarios/demo-{CHIP}.json", f"tests/support/generations/{GENERATION}.json"}
             | add_line(tree, "scripts/lib/chips.py", r'^    Chip\("gb202".*\n', f'    Chip("{CHIP}", "Zuse"),\n')
-            | add_line(tree, "README.md", r"^\| GB202 .*\n", "| ZU102 (Zuse) | none | invented | emulated |\n"))
+            | add_line(tree, "docs/chips.md", r"^\| GB202 .*\n", "| ZU102 (Zuse) | none | invented | emulated |\n"))
 
 
 STEPS = (step_1, step_2, step_3, step_4, step_5, step_6)
