@@ -11,7 +11,7 @@ sys.path[:0] = [str(TESTS), str(TESTS.parent / "scripts")]
 
 from support.program import PROFILES, gpulens, image  # noqa: E402 pylint: disable=wrong-import-position
 
-COMMANDS = ("", "chip", "engines", "runlists", "channels", "copy", "gpcs", "isolation")
+COMMANDS = ("", "chip", "engines", "runlists", "channels", "copy-engines", "gpcs", "isolation")
 GOLDEN = pathlib.Path(__file__).parent / "golden"
 
 

@@ -82,7 +82,7 @@ CLAIMS = {
     "gpulens verify --gpcs 2,3 -- ./infer": Claim(
         f"verify --gpcs 2,3 --max-slowdown 100 --repeat 1 --probe {FAKE} -- {measured_program()} 500",
         r"probe +held(.|\n)*memory +1 (.|\n)*^held: no evidence against", 0, fake_environment()),
-    "gpulens neighbour memory --half b --for 10s": Claim(
+    "gpulens load memory --half b --for 10s": Claim(
         f"neighbour memory --half b --for 100ms --probe {FAKE}", "memory: 12 launches in 0.1 s", 0, fake_environment()),
     "gpulens experiment sharing --simulate": Claim(
         "experiment sharing --simulate", "together, nothing else +300 +7.35 +8.36 +2.09 +78\n"),
@@ -235,11 +235,11 @@ ELSEWHERE = {
     ("export", "--every"): "as of top, one function",
     ("export", "--keep-ended"): "tests/cli/test_metrics.py",
     ("runlists", "Y"): "tests/cli/test_show.py",
-    **{(command, "--probe"): "needs a GPU" for command in ("sweep", "neighbour", "verify")},
+    **{(command, "--probe"): "needs a GPU" for command in ("sweep", "load", "verify")},
     ("sweep", "--time"): "tests/cli/test_sweep.py, a program that sleeps",
     ("sweep", "--unit"): "tests/cli/test_sweep.py, the number of SMs",
     ("sweep", "--name"): "tests/cli/test_sweep.py",
-    ("neighbour", "--for"): "tests/cli/test_neighbour.py, ended by a signal",
+    ("load", "--for"): "tests/cli/test_neighbour.py, ended by a signal",
     ("verify", "--neighbours"): "tests/cli/test_verify.py, a limit that holds",
     ("verify", "--repeat"): "tests/cli/test_verify.py, defaults",
     ("verify", "--max-slowdown"): "tests/cli/test_verify.py, defaults",

@@ -269,7 +269,7 @@ def test_values_of_measuring_commands_are_offered() -> None:
     assert complete_in_bash("verify", "--neighbours", "") == ["compute", "memory", "copies", "none"]
     assert complete_in_bash("sweep", "--place", "") == ["packed", "distributed"]
     assert complete_in_bash("sweep", "--unit", "") == ["us", "ms", "s"]
-    assert complete_in_bash("neighbour", "") == ["compute", "memory", "copies"]
+    assert complete_in_bash("load", "") == ["compute", "memory", "copies"]
     assert complete_in_bash("tenants", "") == ["cases", "sizes", "launches", "neighbours"]
     assert complete_in_bash("tenants", "--way", "m") == ["masks"]
     assert complete_in_bash("experiment", "fig1") == ["fig10", "fig13", "fig14"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""gpulens neighbour on the tests' libcuda and resource manager of an H200."""
+"""gpulens load on the tests' libcuda and resource manager of an H200."""
 
 import json
 import pathlib
@@ -15,7 +15,7 @@ from support.program import TOOL
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_neighbour_ends_after_its_time(kind: str) -> None:
     """Seen failing with the limit ignored."""
-    done = run_gpulens("--json", "neighbour", kind, "--tpcs", "6-7", "--for", "500ms", "--probe", FAKE)
+    done = run_gpulens("--json", "load", kind, "--tpcs", "6-7", "--for", "500ms", "--probe", FAKE)
     assert done.stderr == f"gpulens: {kind} neighbour runs on TPCs 6-7 of 0000:01:00.0\n"
     told = check_schema("neighbour", json.loads(done.stdout))
     assert done.returncode == 0 and told["launches"] == 12 and told["seconds"] >= 0.5
@@ -29,7 +29,7 @@ def test_a_signal_ends_a_neighbour(kind: str, words: list[str], where: str, sms:
     """Without --for it ends by SIGINT or SIGTERM, with its result. The fake writes its SMs into a file, which is gone
     afterwards. Seen failing with the number of launches ignored, and with the limit ignored."""
     for signal_number in (signal.SIGINT, signal.SIGTERM):
-        with subprocess.Popen([str(TOOL), "neighbour", kind, *words, "--probe", FAKE], stdout=subprocess.PIPE,
+        with subprocess.Popen([str(TOOL), "load", kind, *words, "--probe", FAKE], stdout=subprocess.PIPE,
                               env=fake_environment(FAKE_LOADS=str(tmp_path)), stderr=subprocess.PIPE,
                               text=True) as process:
             assert process.stdout and process.stderr
@@ -46,7 +46,7 @@ def test_a_neighbour_runs_on_the_whole_gpu_that_is_named(tmp_path: pathlib.Path)
     probe = tmp_path / "probe"
     probe.write_text(f'#!/bin/sh\ntest "$CUDA_VISIBLE_DEVICES" = {UUID} && exec {FAKE} "$@"\n', encoding="ascii")
     probe.chmod(0o755)
-    done = run_gpulens("-g", "0", "neighbour", "memory", "--for", "300ms", "--probe", str(probe), FAKE_CUDA_SECOND="1")
+    done = run_gpulens("-g", "0", "load", "memory", "--for", "300ms", "--probe", str(probe), FAKE_CUDA_SECOND="1")
     assert (done.returncode, done.stderr) == (0, "gpulens: memory neighbour runs on the whole GPU 0000:01:00.0\n")
 
 
@@ -66,5 +66,5 @@ NEIGHBOUR_FAILS = [
 def test_a_neighbour_that_cannot_run(words: list[str], env: dict[str, str], status: int, why: str) -> None:
     """Nothing is printed as a result, and the message names the program or the option. Seen failing with a neighbour
     that ended by itself taken for one that ended in time."""
-    done = run_gpulens("neighbour", "--probe", FAKE, *words, **env)
+    done = run_gpulens("load", "--probe", FAKE, *words, **env)
     assert (done.returncode, done.stdout) == (status, "") and why in done.stderr, done.stderr

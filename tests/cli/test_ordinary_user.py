@@ -43,7 +43,7 @@ def test_mode_0_is_no_permission_for_an_ordinary_process(proc: pathlib.Path) -> 
 
 
 @pytest.mark.parametrize("command,shows", [
-    ("chip", "Chip          GP106 (0x136)"), ("engines", "Graphics (GR0)"), ("copy", "LCE2"),
+    ("chip", "Chip          GP106 (0x136)"), ("engines", "Graphics (GR0)"), ("copy-engines", "LCE2"),
     ("gpcs", "2 of 2 GPCs, 9 of 10 TPCs")])
 def test_topology_needs_no_privilege(proc: pathlib.Path, command: str, shows: str) -> None:
     """Status 0 and no message. Seen failing (status 3) with load_live()."""

@@ -58,7 +58,7 @@ def test_a_graphics_copy_engine_is_one_by_its_flag(tmp_path: pathlib.Path) -> No
     """From version 2 on the flag decides, in version 1 the name."""
     engines = (engine_record("[Graphics] Copy Engine 0 (GRCE0/LCE0)", 19, 0), engine_record("Copied", 19, 1, GRCE))
     for version, graphics in ((2, [False, True]), (1, [True, False])):
-        found = show_json(tmp_path, "copy", version, chip_record("AD102"), *engines)["copy"]["engines"]
+        found = show_json(tmp_path, "copy-engines", version, chip_record("AD102"), *engines)["copy"]["engines"]
         assert [engine["graphics"] for engine in found] == graphics, version
 
 

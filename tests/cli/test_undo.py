@@ -317,20 +317,20 @@ def test_preemption_modes_of_channels(proc: FakeProc, mode: str) -> None:
     proc.show(snapshot({0: [Tsg(3, 2_048_000, TWO)]}))
     path = proc.gpu(0) / f"{mode}_preempt_channel"
     path.write_text("", encoding="ascii")
-    done = run_gpulens(proc, "preemption", mode, "8")
+    done = run_gpulens(proc, "preemption-mode", mode, "8")
     assert (done.returncode, done.stdout, done.stderr) == (0, f"{path} < 8\n", "")
     assert path.read_text(encoding="ascii") == "8"
-    done = run_gpulens(proc, "preemption", mode, "--tsg", "3")
+    done = run_gpulens(proc, "preemption-mode", mode, "--tsg", "3")
     assert (done.returncode, done.stdout, done.stderr) == (0, f"{path} < 8\n{path} < 9\n", "")
     path.unlink()
-    done = run_gpulens(proc, "preemption", mode, "--tsg", "3")
+    done = run_gpulens(proc, "preemption-mode", mode, "--tsg", "3")
     assert (done.returncode, done.stdout) == (4, "") and f"{path} < 8: ENOENT" in done.stderr
 
 
 def test_only_known_preemption_modes_are_accepted(proc: FakeProc) -> None:
     """Others are wrong usage, and there is no --for: what the context had before is not known."""
     for words in (("gfxp", "8"), ("", "8"), ("wfi",), ("wfi", "8", "--for", "1s")):
-        assert run_gpulens(proc, "preemption", *words).returncode == 2, words
+        assert run_gpulens(proc, "preemption-mode", *words).returncode == 2, words
 
 
 @pytest.mark.parametrize("words", ((), ("8", "--tsg", "3"), ("8", "--pid", "1"), ("--tsg", "3", "--pid", "1"),

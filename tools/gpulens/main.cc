@@ -38,7 +38,9 @@ int run_command(int argc, char **argv)
 	if (words == std::vector<std::string>{"help"})
 		return tool::print_text(tool::command_list_text(*app)) ? tool::EXIT_DONE : tool::EXIT_PART;
 	try {
-		app->parse(std::move(words));
+		app->parse(std::vector<std::string>(words));
+		if (std::string note = tool::explain_old_name(*app, words); !note.empty())
+			std::fprintf(stderr, "gpulens: %s\n", note.c_str());
 	} catch (const CLI::Success &e) {
 		int status = app->exit(e);
 		std::cout.flush();

@@ -54,14 +54,19 @@ std::string footer_of(const std::vector<const char *> &examples)
 
 // The headings of the help, in its order.
 const std::pair<const char *, std::vector<std::string_view>> GROUPS[] = {
-	{"Look", {"chip", "engines", "runlists", "channels", "copy", "gpcs", "isolation", "partitions", "proc"}},
+	{"Look",
+	 {"chip", "engines", "runlists", "channels", "copy-engines", "gpcs", "isolation", "partitions", "proc"}},
 	{"Watch", {"top", "record", "report", "export"}},
 	{"Control",
-	 {"disable", "enable", "preempt", "preempt-runlist", "preemption", "switch-to", "resubmit", "timeslice"}},
+	 {"disable", "enable", "preempt", "preempt-runlist", "preemption-mode", "switch-to", "resubmit", "timeslice"}},
 	{"Share", {"run", "schedule", "simulate", "plan", "fit"}},
-	{"Measure", {"verify", "sweep", "neighbour", "probe-kernels", "blocks", "tenants", "experiment"}},
+	{"Measure", {"verify", "sweep", "load", "probe-kernels", "blocks", "tenants", "experiment"}},
 	{"AMD", {"amd", "masks"}},
 };
+
+// Names of an older version: they work, and are not in the help.
+const std::pair<const char *, const char *> OLD_NAMES[] = {
+	{"copy", "copy-engines"}, {"preemption", "preemption-mode"}, {"neighbour", "load"}};
 
 // Returns the place of a command in that order: of its heading, and below it.
 std::pair<size_t, size_t> place_of(std::string_view command)
@@ -109,6 +114,16 @@ Commands all_commands()
 	return all;
 }
 
+std::string explain_old_name(const CLI::App &app, const std::vector<std::string> &words)
+{
+	for (const CLI::App *command : app.get_subcommands())
+		for (const std::string &old : command->get_aliases())
+			if (std::ranges::find(words, old) != words.end() &&
+			    std::ranges::find(words, command->get_name()) == words.end())
+				return fmt::format("{} is {} now", old, command->get_name());
+	return "";
+}
+
 std::unique_ptr<CLI::App> build_cli(const Commands &commands, CommandLine &line)
 {
 	auto app = std::make_unique<CLI::App>("Show and control how NVIDIA GPUs schedule work.", "gpulens");
@@ -125,6 +140,9 @@ std::unique_ptr<CLI::App> build_cli(const Commands &commands, CommandLine &line)
 		parser->group(GROUPS[place_of(command.name).first].first)
 			->footer(footer_of(command.examples) + common_options_text(*app, !command.no_json));
 		command.add(*parser, line);
+		for (const auto &[old, now] : OLD_NAMES)
+			if (parser->get_name() == now)
+				parser->alias(old);
 	}
 	// Runs when all options are known, and before the command.
 	app->parse_complete_callback([&line, commands, parser = app.get()] {

@@ -19,5 +19,7 @@ extern const std::vector<const char *> EXAMPLES;
 
 // Parsing with the result fills line and runs the command that is named.
 std::unique_ptr<CLI::App> build_cli(const Commands &commands, CommandLine &line);
+// Returns a note where one of the words is an older name of the command that was run; else an empty text.
+std::string explain_old_name(const CLI::App &app, const std::vector<std::string> &words);
 
 } // namespace tool

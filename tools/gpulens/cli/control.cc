@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The rows of disable, enable, preempt, preempt-runlist, preemption, switch-to, resubmit and timeslice.
+// The rows of disable, enable, preempt, preempt-runlist, preemption-mode, switch-to, resubmit and timeslice.
 #include "gpulens/cmd/control.hpp"
 #include "gpulens/cmd/schedule.hpp"
 #include "gpulens/measure/schedule_probe.hpp"
@@ -70,7 +70,7 @@ void add_control(CLI::App &parser, CommandLine &line)
 	CLI::Validator check = check_that(
 		[runlist](const std::string &text) { return is_id(text, runlist) ? "" : "not an id: " + text; });
 
-	if (parser.get_name() == "preemption")
+	if (parser.get_name() == "preemption-mode")
 		parser.add_option("MODE", options->mode,
 				  "wfi: compute and graphics preempt when idle only; cta: compute between thread "
 				  "blocks; cil: "
@@ -198,11 +198,11 @@ Commands control_commands()
 		 {"sudo gpulens -g 0 preempt-runlist 0"},
 		 add_control,
 		 NO_JSON},
-		{"preemption",
+		{"preemption-mode",
 		 "set how the context of a channel is preempted: when idle, between thread blocks or between "
 		 "instructions",
-		 {"sudo gpulens -g 0 preemption cil 0:8       compute preempts between instructions",
-		  "sudo gpulens -g 0 preemption wfi --tsg 0:3"},
+		 {"sudo gpulens -g 0 preemption-mode cil 0:8       compute preempts between instructions",
+		  "sudo gpulens -g 0 preemption-mode wfi --tsg 0:3"},
 		 add_control,
 		 NO_JSON},
 		{"switch-to",

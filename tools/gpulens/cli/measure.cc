@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The rows of verify, sweep, neighbour and tenants.
+// The rows of verify, sweep, load and tenants.
 #include "gpulens/cli/commands.hpp"
 #include "gpulens/cli/limit.hpp"
 #include "gpulens/cli/options.hpp"
@@ -193,7 +193,7 @@ void add_neighbour(CLI::App &parser, CommandLine &line)
 	add_duration(parser, "--for", options->for_ns, 1000000000, "end after this time (default: on Ctrl-C)");
 	add_probe(parser, options->probe);
 	parser.callback([options, limit, &line] {
-		refuse_files(line.options, "neighbour");
+		refuse_files(line.options, "load");
 		options->limit = limit.limit();
 		line.status = measure::neighbour_command(line.options, *options);
 	});
@@ -240,9 +240,9 @@ Commands measure_commands()
 		  "gpulens sweep --sizes 8,16,32 -o times.csv -- ./infer        time from start to end",
 		  "gpulens sweep --time 'took ([0-9.]+) ms' --unit ms -- ./infer    times that the program prints"},
 		 add_sweep},
-		{"neighbour",
+		{"load",
 		 "load a GPU, or some of its TPCs, as a worst neighbour of other programs",
-		 {"gpulens neighbour memory --half b --for 10s", "gpulens neighbour copies"},
+		 {"gpulens load memory --half b --for 10s", "gpulens load copies"},
 		 add_neighbour},
 		{"tenants",
 		 "measure what partitions of one process do to times, by the experiments of RTAS'23",

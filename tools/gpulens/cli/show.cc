@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The rows of the show commands: chip, engines, runlists, channels, copy, gpcs, isolation and proc.
+// The rows of the show commands: chip, engines, runlists, channels, copy-engines, gpcs, isolation and proc.
 #include "gpulens/cli/commands.hpp"
 #include "gpulens/cli/options.hpp"
 #include "gpulens/cmd/show.hpp"
@@ -91,9 +91,9 @@ Commands show_commands()
 		 "list the channels of all runlists, one per line",
 		 {"gpulens channels", "watch gpulens -g 0 channels      refresh every two seconds"},
 		 add_show(Show::Channels)},
-		{"copy",
+		{"copy-engines",
 		 "show which physical copy engines serve each logical copy engine",
-		 {"gpulens copy"},
+		 {"gpulens copy-engines"},
 		 add_show(Show::Copy)},
 		{"gpcs", "list GPCs and the TPCs of each", {"gpulens gpcs"}, add_show(Show::Gpcs)},
 		{"isolation",
@@ -106,7 +106,7 @@ Commands show_commands()
 		 "print a file of /proc/gpuX from an image",
 		 {"gpulens -i gpu.image proc runlist0", "gpulens -i gpu.image proc bars"},
 		 add_proc,
-		 "it prints a file as the module would; chip, engines, runlists, copy and gpcs have JSON"},
+		 "it prints a file as the module would; chip, engines, runlists, copy-engines and gpcs have JSON"},
 	};
 }
 

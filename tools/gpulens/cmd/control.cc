@@ -30,7 +30,7 @@ const Control CONTROLS[] = {
 	{"resubmit", "resubmit_runlist", "RUNLIST", false, false},
 	{"timeslice", "tsg_timeslice", "TSG", true, false},
 	{"preempt-runlist", "preempt_runlist", "RUNLIST", false, false},
-	{"preemption", "_preempt_channel", "CHANNEL", false, true},
+	{"preemption-mode", "_preempt_channel", "CHANNEL", false, true},
 };
 
 const size_t CONTROL_COUNT = std::size(CONTROLS);
