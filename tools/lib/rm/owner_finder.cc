@@ -2,6 +2,7 @@
 // See owner_finder.hpp.
 #include "lib/rm/owner_finder.hpp"
 
+#include "lib/base/errors.hpp"
 #include "lib/base/monotonic.hpp"
 #include "lib/base/process_info.hpp"
 
@@ -107,8 +108,15 @@ bool OwnerFinder::add_switches()
 void OwnerFinder::query()
 {
 	u64 began = now_ns();
-	if (switches_ && add_switches())
-		return;
+
+	try {
+		if (switches_ && add_switches())
+			return;
+	} catch (const Error &) { // a driver that fails leaves owners unknown
+		switches_.reset();
+		owners_.restart_samples();
+		switched_ = false;
+	}
 	bool reads_look = began >= look_read_ns_; // and the clock stays as it is
 	std::vector<UtilSample> samples = util_samples(client_, gpu_);
 	std::vector<u64> times;
