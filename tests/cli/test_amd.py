@@ -49,21 +49,21 @@ def test_all_parts_are_shown(kfd: FakeKfd) -> None:
     lines = [line.split() for line in show_amd(kfd).splitlines()]
     assert ["1", "0x8f1c", "vega20", "9.0.6", "0000:03:00.0", "60", "4", "1", "24", "16"] in lines
     assert ["4000", "32769", "0", "compute", "0x8f1c", "yes", "0x1000", "0x7f0000100000", "65536", "0x40", "0x80",
-            "1/7", "all"] in lines
+            "64", "1/7", "all"] in lines
     assert ["4000", "32769", "1", "SDMA", "0x8f1c", "yes", "0x1004", "0x7f0000200000", "4096", "0x0", "0x0", "-",
-            "-"] in lines
+            "-", "-"] in lines
     assert ["4010", "32770", "0", "compute", "0x8f1c", "yes", "0x1002", "0x7f0000300000", "65536", "0x100", "0x1c0",
-            "2/15", "0x3fff,0xfff,0x0,0x1"] in lines
-    assert ["4010", "32770", "1", "compute", "0x8f1c", "no", "0x1006", "0x7f0000100000", "65536", "0x40", "0x80", "1/7",
-            "all"] in lines
+            "192", "2/15", "0x3fff,0xfff,0x0,0x1"] in lines
+    assert ["4010", "32770", "1", "compute", "0x8f1c", "no", "0x1006", "0x7f0000100000", "65536", "0x40", "0x80", "64",
+            "1/7", "all"] in lines
     assert "Runlist of GPU 0x8f1c: 2 processes, 2 compute queues, 1 SDMA queue, not oversubscribed".split() in lines
     assert ["32769", "4000", "0", "compute", "0x1000", "0x800000100000", "yes", "normal"] in lines
     assert ["32769", "4000", "1", "SDMA", "0", "0x1004", "0x800000400000", "no", "normal"] in lines
     assert "Hardware queues of GPU 0x8f1c: 4 active, 2 idle, 0 unknown".split() in lines
-    assert ["CP", "0", "0", "0", "active", "9", "4010", "0", "0x1002", "0x100", "0x1c0"] in lines
-    assert ["CP", "0", "1", "0", "active", "8", "4000", "0", "0x1000", "0x40", "0x80"] in lines
-    assert ["SDMA", "0", "0", "1", "active", "-", "4000", "1", "0x1004", "-", "-"] in lines
-    assert lines[-1][-5:] == ["never", "seen", "on", "a", "GPU"]
+    assert ["CP", "0", "0", "0", "active", "9", "4010", "0", "0x1002", "0x100", "0x1c0", "192"] in lines
+    assert ["CP", "0", "1", "0", "active", "8", "4000", "0", "0x1000", "0x40", "0x80", "64"] in lines
+    assert ["SDMA", "0", "0", "1", "active", "-", "4000", "1", "0x1004", "-", "-", "-"] in lines
+    assert lines[-1][-5:] == ["on", "a", "machine", "with", "one"]
 
 
 def test_a_part_reads_what_it_needs(kfd: FakeKfd) -> None:
@@ -130,8 +130,9 @@ def test_a_stopped_device_is_called_so(kfd: FakeKfd) -> None:
 
 def test_newer_kernels_write_the_pid_for_the_pasid(kfd: FakeKfd) -> None:
     """Then the PASID is unknown, unless proc/PID/pasid_GPU tells. Seen failing with the PID shown as the PASID."""
-    kfd.show("Process 4000 PASID 0xfa0:\n" + describe_queue(VEGA20, FIRST))
-    assert show_json(kfd, "queues")["processes"][0]["queues"][0]["pasid"] is None
+    for pasid in ("4000", "0xfa0"):  # the second form was on the mailing list; Linux 7.1.5 writes the first
+        kfd.show(f"Process 4000 PASID {pasid}:\n" + describe_queue(VEGA20, FIRST))
+        assert show_json(kfd, "queues")["processes"][0]["queues"][0]["pasid"] is None
     (kfd.debug / "proc/4000").mkdir(parents=True)
     (kfd.debug / f"proc/4000/pasid_{VEGA20}").write_text("77\n")
     assert show_json(kfd, "queues")["processes"][0]["queues"][0]["pasid"] == 77
@@ -152,7 +153,8 @@ def test_several_dies_have_an_mqd_each(tmp_path: pathlib.Path) -> None:
         ["0x1", "0x2", "0x3", "0x4"], ["0x5", "0x6", "0x7", "0x8"]]
     assert document["hardware_queues"][0]["slots"][0] == {
         "kind": "CP", "die": 1, "pipe": 3, "slot": 7, "active": True, "owner": {"pid": 7, "queue": 0},
-        "doorbell": 0x1000, "vmid": 8, "mqd": "0x800000101000", "read_pointer": 0x40, "write_pointer": 0x80}
+        "doorbell": 0x1000, "vmid": 8, "mqd": "0x800000101000", "read_pointer": 0x40, "write_pointer": 0x80,
+        "ring_bytes": 65536, "pending_words": 64}
 
 
 @pytest.mark.parametrize("gfx", [70001, 120500, 130000, None])
@@ -218,7 +220,36 @@ def test_a_bad_file_is_refused_with_its_line(kfd: FakeKfd, file: str, text: str,
     """Cut off, of another kernel, or not of the driver: nothing is shown. Seen failing with the line of the
     file's end in each message."""
     (kfd.debug / file).write_text(text)
-    assert find_refusal(kfd) == (2, f"gpulens: /sys/kernel/debug/kfd/{message}\n")
+    part = {"mqds": "queues", "rls": "runlist", "hqds": "slots"}[file]
+    assert find_refusal(kfd, part) == (2, f"gpulens: /sys/kernel/debug/kfd/{message}\n")
+
+
+def test_a_bad_file_costs_its_part(kfd: FakeKfd) -> None:
+    """Where all are shown, with the reason. Seen failing: nothing was shown, not even the GPUs."""
+    (kfd.debug / "rls").unlink()
+    (kfd.debug / "hqds").write_text("What\n")
+    document = show_json(kfd, status=1)
+    assert len(document["gpus"]) == 1 and len(document["processes"]) == 2
+    assert document["runlists"] is None and document["hardware_queues"] is None
+    assert ["rls: ENOENT" in document["notes"][0], "hqds:1: " in document["notes"][1]] == [True, True]
+    assert "Runlist" not in show_amd(kfd, status=1).split("Note:")[0].split("PASID", 1)[1][40:]
+
+
+def test_partitions_have_the_address_of_their_gpu(tmp_path: pathlib.Path) -> None:
+    """Eight of a GPU, by its unique id, whose numbers the driver adds to the location, as of a real MI300X in CPX. GPUs
+    of other ids keep theirs. Seen failing with functions 0 to 7."""
+    kfd = FakeKfd(tmp_path)
+    for node in range(8):
+        kfd.add_node(1 + node, VEGA20 + node, {**RADEON_VII, "location_id": 1280 + node, "unique_id": 2 ** 60 + 1}, "x")
+    kfd.add_node(9, 9, {**RADEON_VII, "location_id": 1281, "unique_id": 7}, "y")
+    assert [gpu["address"] for gpu in show_json(kfd, "gpus")["gpus"]] == 8 * ["0000:05:00.0"] + ["0000:05:00.1"]
+
+
+def test_an_empty_queue_has_nothing_pending(kfd: FakeKfd) -> None:
+    """The words of a real BC-250's queue: 0x15fd0 and 0x95fd0 in a ring of 1 MiB. Seen failing without a modulus."""
+    queue = FIRST._replace(pointers=(0x15fd0, 0x95fd0), size=1 << 20)
+    kfd.show("Process 4000 PASID 4000:\n" + describe_queue(VEGA20, queue))
+    assert show_json(kfd, "queues")["processes"][0]["queues"][0]["mqd"]["pending_words"] == 0
 
 
 def test_a_bad_topology_is_refused(kfd: FakeKfd) -> None:

@@ -57,7 +57,7 @@ CLAIMS = {
     "gpulens fit times.csv": Claim("fit times.csv", r"class|Class"),
     "gpulens masks --amd 15,15,15,15 --sizes 30,30": Claim(
         "masks --amd 15,15,15,15 --sizes 30,30", r"0x33333333,0x3333333\n(.|\n)*0xcccccccc,0xccccccc"),
-    "gpulens amd": Claim("amd --from kfd", r"^No AMD GPU in the topology\n(.|\n)*^Note: .*never seen on a GPU$"),
+    "gpulens amd": Claim("amd --from kfd", r"^No AMD GPU in the topology\n(.|\n)*^Note: .*not on a machine with one$"),
     "gpulens probe-kernels fig3.9 -o log.json": Claim("probe-kernels fig3.9 --simulate -o log.json", ""),
     "gpulens blocks log.json --check -o log.svg": Claim("blocks log.json --check -o log.svg", "no rule is violated"),
     "gpulens export --prometheus": Claim("-i IMAGE export --prometheus", r"^gpulens_tsgs\{"),

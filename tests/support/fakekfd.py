@@ -68,7 +68,7 @@ class Queue(typing.NamedTuple):
         """The 56 registers of kgd_gfx_v9_hqd_dump(), from CP_MQD_BASE_ADDR on, with the queue on its slot."""
         words = self.words()[128:184] if active else [0] * 56
         if active:
-            words[2:4] = 1, self.vmid  # CP_HQD_ACTIVE, CP_HQD_VMID
+            words[2:4] = 1, self.vmid << 8 | self.vmid  # CP_HQD_ACTIVE; CP_HQD_VMID, also of indirect buffers
         return [(0xc914 + 4 * i, word) for i, word in enumerate(words)]
 
 

@@ -53,6 +53,14 @@ TEST(Cgroup, PodsAreKnownWithEitherDriver)
 		     "slice/cri-containerd-" +
 			     ID + ".scope",
 		     "/kubepods.slice/kubepods-podd1a4c2e0_5b6f_4c3d_9e8f_0a1b2c3d4e5f.slice/crio-" + ID + ".scope",
+		     // kind, with the kubelet's own root; k3s; CRI-O without systemd's driver
+		     "/kubelet.slice/kubelet-kubepods.slice/"
+		     "kubelet-kubepods-burstable-podd1a4c2e0_5b6f_4c3d_9e8f_0a1b2c3d4e5f.slice/cri-containerd-" +
+			     ID + ".scope",
+		     "/system.slice/containerd.service/"
+		     "kubepods-burstable-podd1a4c2e0_5b6f_4c3d_9e8f_0a1b2c3d4e5f.slice:cri-containerd:" +
+			     ID,
+		     std::string("/kubepods/burstable/pod").append(POD).append("/crio-").append(ID),
 	     }) {
 		tool::Cgroup found = tool::cgroup_of("0::" + path + "\n");
 		EXPECT_EQ(found.container, ID) << path;

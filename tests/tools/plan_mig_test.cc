@@ -84,6 +84,8 @@ TEST(MigLayouts, GpusAreFoundByDieAndTpcs)
 	EXPECT_EQ(find_mig_gpu(0x170, 66), nullptr);
 	EXPECT_EQ(find_mig_gpu(std::nullopt, 68), nullptr);
 	EXPECT_EQ(largest_instance(*find_mig_gpu(0x1a0, 74)), 63U);
+	// 30 SMs of profile 15, as nvidia-smi mig -lgip of a B200 prints.
+	EXPECT_EQ(find_mig_gpu(0x1a0, 74)->profiles[1].sms, 30U);
 }
 
 } // namespace

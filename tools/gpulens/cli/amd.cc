@@ -34,7 +34,7 @@ void add_amd(CLI::App &parser, CommandLine &line)
 Commands amd_commands()
 {
 	return {{"amd",
-		 "show queues, runlists and hardware queues of AMD GPUs; never seen on a GPU",
+		 "show queues, runlists and hardware queues of AMD GPUs; not yet tried on one",
 		 {"gpulens amd gpus                 GPUs, without privilege",
 		  "sudo gpulens amd                 all: queues of processes, runlists and hardware queues",
 		  "gpulens amd slots --from copy/   from a copy of the kernel's files"},

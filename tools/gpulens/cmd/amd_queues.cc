@@ -16,7 +16,9 @@ using amd::KfdState;
 
 namespace {
 
-const char *const NEVER_SEEN = "read from the files of the kernel's driver (amdkfd), never seen on a GPU";
+const char *const NEVER_SEEN =
+	"read from the files of the kernel's driver (amdkfd); tried on published files of real GPUs, "
+	"not on a machine with one";
 const char *const UNKNOWN = "unknown";
 
 bool is_wanted(const std::string &part, const char *name)
@@ -95,24 +97,26 @@ std::vector<Cell> state_cells(const amd::Queue &queue)
 			format_hex(sdma.read_pointer),
 			format_hex(sdma.write_pointer),
 			"-",
+			"-",
 			"-"};
 	}
 	if (queue.dies.empty())
-		return std::vector<Cell>(7, Cell(UNKNOWN));
+		return std::vector<Cell>(8, Cell(UNKNOWN));
 	const amd::QueueState &mqd = queue.dies[0].state;
 	return {format_hex(mqd.doorbell),
 		format_hex(mqd.ring),
 		std::to_string(mqd.ring_bytes),
 		format_hex(mqd.read_pointer),
 		format_hex(mqd.write_pointer),
+		std::to_string(mqd.pending_words()),
 		fmt::format("{}/{}", mqd.pipe_priority, mqd.queue_priority),
 		mask_of(queue)};
 }
 
 std::string queues_text(const KfdState &state, const Style &style, bool with_runlist)
 {
-	std::vector<std::string> titles{"PID",  "PASID", "Queue", "<Type", "GPU id",   "Doorbell",
-					"Ring", "Bytes", "Read",  "Write", "Priority", "<CU mask"};
+	std::vector<std::string> titles{"PID",   "PASID", "Queue", "<Type",   "GPU id",   "Doorbell", "Ring",
+					"Bytes", "Read",  "Write", "Pending", "Priority", "<CU mask"};
 	if (with_runlist)
 		titles.insert(titles.begin() + 5, "<Runlist");
 	Table table(titles);
@@ -202,7 +206,8 @@ const char *name_slot_kind(amd::SlotKind kind)
 
 std::string slots_text(const KfdState &state, const amd::GpuSlots &gpu, const Style &style)
 {
-	Table table({"<Kind", "Die", "Pipe", "Slot", "<State", "VMID", "PID", "Queue", "Doorbell", "Read", "Write"});
+	Table table({"<Kind", "Die", "Pipe", "Slot", "<State", "VMID", "PID", "Queue", "Doorbell", "Read", "Write",
+		     "Pending"});
 	std::string head = fmt::format("Hardware queues of GPU {:#x}: ", gpu.gpu_id);
 	size_t used = 0;
 
@@ -219,7 +224,8 @@ std::string slots_text(const KfdState &state, const amd::GpuSlots &gpu, const St
 		table.add({name_slot_kind(slot.kind), std::to_string(slot.die), std::to_string(slot.pipe),
 			   std::to_string(slot.queue), "active", compute ? std::to_string(slot.state.vmid) : "-", pid,
 			   number, format_hex(slot.doorbell), compute ? format_hex(slot.state.read_pointer) : "-",
-			   compute ? format_hex(slot.state.write_pointer) : "-"});
+			   compute ? format_hex(slot.state.write_pointer) : "-",
+			   compute ? std::to_string(slot.state.pending_words()) : "-"});
 	}
 	size_t unknown =
 		size_t(std::count_if(gpu.slots.begin(), gpu.slots.end(), [](const amd::Slot &s) { return !s.active; }));
@@ -271,6 +277,7 @@ json mqd_json(const amd::Queue &queue)
 		{"ring_bytes", mqd.ring_bytes},
 		{"read_pointer", mqd.read_pointer},
 		{"write_pointer", mqd.write_pointer},
+		{"pending_words", mqd.pending_words()},
 		{"read_report", format_hex(mqd.read_report)},
 		{"write_poll", format_hex(mqd.write_poll)},
 		{"pipe_priority", mqd.pipe_priority},
@@ -361,6 +368,8 @@ json slots_json(const KfdState &state, const amd::GpuSlots &gpu)
 			entry["mqd"] = format_hex(slot.state.mqd);
 			entry["read_pointer"] = slot.state.read_pointer;
 			entry["write_pointer"] = slot.state.write_pointer;
+			entry["ring_bytes"] = slot.state.ring_bytes;
+			entry["pending_words"] = slot.state.pending_words();
 		}
 		slots.push_back(entry);
 	}
@@ -375,7 +384,7 @@ std::string amd_text(const KfdState &state, const std::string &part, const Style
 
 	if (is_wanted(part, "gpus"))
 		text += gpus_text(state, style) + '\n';
-	if (is_wanted(part, "queues"))
+	if (is_wanted(part, "queues") && state.has_processes)
 		text += queues_text(state, style, part.empty()) + '\n';
 	if (is_wanted(part, "runlist"))
 		for (const amd::Runlist &list : state.runlists)
@@ -398,11 +407,11 @@ json amd_json(const KfdState &state, const std::string &part)
 	for (const amd::GpuSlots &gpu : state.slots)
 		slots.push_back(slots_json(state, gpu));
 	if (is_wanted(part, "queues"))
-		document["processes"] = processes_json(state, part.empty());
+		document["processes"] = state.has_processes ? processes_json(state, part.empty()) : json();
 	if (is_wanted(part, "runlist"))
-		document["runlists"] = lists;
+		document["runlists"] = state.has_runlists ? lists : json();
 	if (is_wanted(part, "slots"))
-		document["hardware_queues"] = slots;
+		document["hardware_queues"] = state.has_slots ? slots : json();
 	notes.push_back(NEVER_SEEN);
 	document["notes"] = notes;
 	return document;
@@ -412,7 +421,8 @@ int show_amd(const Options &options, const AmdOptions &amd)
 {
 	KfdState state = amd::read_kfd_state(amd.root, {.mqds = amd.part != "gpus",
 							.rls = is_wanted(amd.part, "runlist"),
-							.hqds = is_wanted(amd.part, "slots")});
+							.hqds = is_wanted(amd.part, "slots"),
+							.partly = amd.part.empty()});
 	bool printed = print_text(options.json ? json_text(amd_json(state, amd.part))
 					       : amd_text(state, amd.part, style_of_output(options.colour)));
 

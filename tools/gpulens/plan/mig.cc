@@ -35,8 +35,8 @@ const std::vector<MigGpu> &mig_gpus()
 		{"H100 SXM5 or H200", GH100, 66,
 		 "SMs of an instance are those of an H100 SXM5, and assumed for an H200",
 		 profiles_with({16, 26, 32, 60, 64, 132})},
-		{"B200", GB100, 74, "SMs of an instance are those of a mock of NVIDIA's, and assumed",
-		 profiles_with({18, 18, 36, 54, 72, 126})}};
+		{"B200", GB100, 74, "SMs of an instance of 3g to 7g are those of a mock of NVIDIA's, and assumed",
+		 profiles_with({18, 30, 36, 54, 72, 126})}};
 	return gpus;
 }
 

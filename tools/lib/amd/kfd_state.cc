@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <fmt/format.h>
+#include <functional>
 
 namespace tool::amd {
 
@@ -207,14 +208,27 @@ KfdState read_kfd_state(const std::string &root, const KfdFiles &files)
 	std::string folder = root + "/sys/kernel/debug/kfd";
 	KfdState state{.gpus = read_topology(root)};
 
-	if (files.mqds)
-		QueueReader(state, folder).read();
-	if (files.rls) {
-		state.runlists = parse_runlists(read_debug_file(folder + "/rls"), folder + "/rls", state.gpus);
+	auto read = [&](bool wanted, bool &has, const std::function<void()> &part) {
+		try {
+			if (wanted)
+				part();
+			has = wanted;
+		} catch (const Error &e) {
+			if (!files.partly)
+				throw;
+			state.notes.emplace_back(e.what());
+			state.whole = false;
+		}
+	};
+	read(files.mqds, state.has_processes, [&] { QueueReader(state, folder).read(); });
+	if (!state.has_processes)
+		state.processes.clear();
+	read(files.rls, state.has_runlists,
+	     [&] { state.runlists = parse_runlists(read_debug_file(folder + "/rls"), folder + "/rls", state.gpus); });
+	read(files.hqds, state.has_slots,
+	     [&] { state.slots = parse_hqds(read_debug_file(folder + "/hqds"), folder + "/hqds", state.gpus); });
+	if (state.has_processes || !files.partly) {
 		match_runlists(state);
-	}
-	if (files.hqds) {
-		state.slots = parse_hqds(read_debug_file(folder + "/hqds"), folder + "/hqds", state.gpus);
 		note_slots(state);
 	}
 	return state;

@@ -44,8 +44,9 @@ struct KfdState {
 	std::vector<Process> processes{};
 	std::vector<Runlist> runlists{};
 	std::vector<GpuSlots> slots{};
-	std::vector<std::string> notes{}; // what could not be decoded or matched
-	bool whole = true;                // false: a note says what is missing
+	std::vector<std::string> notes{};                                    // what could not be decoded or matched
+	bool whole = true;                                                   // false: a note says what is missing
+	bool has_processes = false, has_runlists = false, has_slots = false; // the file was read
 
 	std::optional<QueueRef> find_queue(u32 gpu_id, u32 doorbell, u64 mqd) const;
 	std::optional<QueueRef> find_sdma_queue(u32 gpu_id, u32 doorbell) const;
@@ -56,10 +57,11 @@ struct KfdState {
 // Which files to read. The topology is always read.
 struct KfdFiles {
 	bool mqds = true, rls = true, hqds = true;
+	bool partly = false; // one that cannot be read, or is malformed, becomes a note
 };
 
 // root: the folder that has sys/; "" for this machine. Throws Error: Source if a file cannot be read, Input if it is
-// malformed.
+// malformed; of the topology only if the others may be missing (partly).
 KfdState read_kfd_state(const std::string &root, const KfdFiles &files);
 
 // Why a GPU's runlist is oversubscribed.

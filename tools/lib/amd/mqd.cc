@@ -17,6 +17,7 @@ constexpr u32 MQD_BASE = 128, ACTIVE = 130, VMID = 131, PIPE_PRIORITY = 133, QUE
 	      PQ_RPTR = 138, RPTR_REPORT = 139, WPTR_POLL = 141, DOORBELL = 143, PQ_CONTROL = 145;
 constexpr u32 DOORBELL_SHIFT = 2;     // CP_HQD_PQ_DOORBELL_CONTROL, DOORBELL_OFFSET
 constexpr u32 QUEUE_SIZE_MASK = 0x3f; // CP_HQD_PQ_CONTROL; log2 of the words, less 1
+constexpr u32 VMID_MASK = 0xf;        // CP_HQD_VMID; 11:8 is that of indirect buffers
 constexpr u32 ADDRESS_SHIFT = 8;      // of the bases of rings
 constexpr u32 DIE_SES = 4; // from GFX9.4.3 on words 39 to 42 have another meaning, and the driver sets 4 masks
 
@@ -80,7 +81,7 @@ QueueState decode_state(const MqdLayout &layout, const u32 *words)
 		.write_poll = join_words(&words[WPTR_POLL]),
 		.pipe_priority = words[PIPE_PRIORITY],
 		.queue_priority = words[QUEUE_PRIORITY],
-		.vmid = words[VMID],
+		.vmid = words[VMID] & VMID_MASK,
 		.active = (words[ACTIVE] & 1) != 0};
 }
 

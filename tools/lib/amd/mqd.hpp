@@ -42,6 +42,12 @@ struct QueueState {
 	u32 pipe_priority = 0, queue_priority = 0;
 	u32 vmid = 0;
 	bool active = false;
+
+	// Returns how many words were written and not read: the read pointer is of the ring, and the write pointer counts on.
+	u64 pending_words() const
+	{
+		return ring_bytes ? (write_pointer - read_pointer) % (ring_bytes / sizeof(u32)) : 0;
+	}
 };
 
 // A compute queue (or DIQ) with its masks.

@@ -68,7 +68,9 @@ Mqds parse_mqds(const std::string &content, const std::string &name)
 	while (!text.at_end()) {
 		MqdProcess process;
 		std::optional<MqdQueue> queue;
-		if (scan_line(text.line(), "Process %d PASID 0x%x:", {&process.pid, &process.pasid})) {
+		// The second form since 2025, as of Linux 7.1.5.
+		if (scan_line(text.line(), "Process %d PASID 0x%x:", {&process.pid, &process.pasid}) ||
+		    scan_line(text.line(), "Process %d PASID %d:", {&process.pid, &process.pasid})) {
 			mqds.processes.push_back(process);
 			text.advance();
 		} else if (mqds.processes.empty()) {

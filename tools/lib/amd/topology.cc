@@ -68,6 +68,7 @@ KfdGpu read_gpu(const std::string &folder, u32 node, u32 gpu_id)
 	std::optional<u32> engines = properties.find("num_sdma_engines");
 	std::optional<u32> queues = properties.find("num_sdma_queues_per_engine");
 
+	gpu.unique_id = properties.find_text("unique_id");
 	gpu.dies = properties.find("num_xcc").value_or(1);
 	if (!per_cu || !per_se || arrays % per_se || !gpu.dies || arrays / per_se % gpu.dies)
 		throw Error(Error::Input, name + ": its numbers of SIMDs, arrays, SEs and dies contradict each other");
@@ -80,6 +81,19 @@ KfdGpu read_gpu(const std::string &folder, u32 node, u32 gpu_id)
 	if (engines && queues)
 		gpu.sdma_slots = (*engines + properties.find("num_sdma_xgmi_engines").value_or(0)) * *queues;
 	return gpu;
+}
+
+// Partitions of a GPU are nodes of one device, function 0: the driver adds their numbers to its location. Newer ones add
+// them beyond the function.
+void merge_addresses(std::vector<KfdGpu> &gpus)
+{
+	for (KfdGpu &gpu : gpus) {
+		auto shared = std::count_if(gpus.begin(), gpus.end(), [&](const KfdGpu &other) {
+			return !gpu.unique_id.empty() && gpu.unique_id != "0" && other.unique_id == gpu.unique_id;
+		});
+		if (shared > 1 && gpu.address)
+			gpu.address->back() = '0';
+	}
 }
 
 } // namespace
@@ -109,6 +123,13 @@ std::optional<u32> Properties::find(const std::string &key) const
 	return value;
 }
 
+std::string Properties::find_text(const std::string &key) const
+{
+	auto found = values_.find(key);
+
+	return found == values_.end() ? "" : found->second.text;
+}
+
 u32 Properties::get(const std::string &key) const
 {
 	std::optional<u32> value = find(key);
@@ -132,6 +153,7 @@ std::vector<KfdGpu> read_topology(const std::string &root)
 		if (*gpu_id)
 			gpus.push_back(read_gpu(folder, node, *gpu_id));
 	}
+	merge_addresses(gpus);
 	return gpus;
 }
 

@@ -22,6 +22,8 @@ public:
 
 	// Returns nothing without the property. Throws Error (Input) if it is no decimal number of 32 bits.
 	std::optional<u32> find(const std::string &key) const;
+	// Returns the value as it stands there; empty without the property.
+	std::string find_text(const std::string &key) const;
 	// Throws Error (Input) without the property.
 	u32 get(const std::string &key) const;
 
@@ -40,6 +42,7 @@ struct KfdGpu {
 	std::string name;
 	std::optional<u32> gfx{};             // gfx_target_version: major * 10000 + minor * 100 + stepping
 	std::optional<std::string> address{}; // PCI
+	std::string unique_id{};              // of the die, which its partitions share; empty: not known
 	u32 cus = 0, ses = 0;                 // enabled CUs, and SEs, of all dies
 	u32 dies = 1;                         // XCCs
 	std::optional<u32> compute_slots{};   // hardware queues (HQDs) for compute queues, per die

@@ -37,10 +37,12 @@ bool take_end(std::string_view &text, std::string_view end)
 	return true;
 }
 
-// "docker-ID.scope", "cri-containerd-ID.scope", "crio-ID.scope", "libpod-ID.scope", or ID alone. Empty: another name.
+// "docker-ID.scope", "cri-containerd-ID.scope", "crio-ID.scope", "libpod-ID.scope", "crio-ID", or ID alone, also behind a
+// colon (containerd without systemd's driver below a kubelet with it). Empty: another name.
 std::string container_name(std::string_view part)
 {
-	if (take_end(part, ".scope") || part.starts_with("libpod-")) {
+	part.remove_prefix(part.rfind(':') + 1); // npos + 1: nothing
+	if (take_end(part, ".scope") || part.starts_with("libpod-") || part.starts_with("crio-")) {
 		size_t hyphen = part.rfind('-');
 		if (hyphen == part.npos)
 			return "";
@@ -60,13 +62,15 @@ bool is_pod_uid(std::string_view uid)
 	return true;
 }
 
-// "podUID", or "kubepods-burstable-podUID.slice", where systemd's names have _ in place of -. Empty: another name.
-std::string pod_name(const std::string &part)
+// "podUID", or "kubepods-burstable-podUID.slice", where systemd's names have _ in place of -, also with the kubelet's own
+// root before it, and with a colon and the container behind it. Empty: another name.
+std::string pod_name(std::string part)
 {
+	part.resize(std::min(part.size(), part.find(':')));
 	bool slice = part.ends_with(".slice");
 	size_t at = part.rfind("pod");
 
-	if (at == part.npos || (at && !(slice && part[at - 1] == '-' && part.starts_with("kubepods"))))
+	if (at == part.npos || (at && !(slice && part[at - 1] == '-' && part.find("kubepods") < at)))
 		return "";
 	std::string uid = part.substr(at + 3, part.size() - at - 3 - (slice ? std::strlen(".slice") : 0));
 	std::replace(uid.begin(), uid.end(), '_', '-');

@@ -3,6 +3,7 @@
 #include "lib/source/image/decode.hpp"
 
 #include "hw/fb.h"
+#include "hw/pmc.h"
 #include "hw/ptop.h"
 #include "hw/runlist.h"
 
@@ -65,7 +66,9 @@ std::optional<Part> Decoder::part_of(uint32_t reg) const
 		return Part::Copy;
 	if (reg == NV_PFB_PRI_MMU_LOCAL_MEMORY_RANGE || reg == NV_USABLE_FB_SIZE_IN_MB)
 		return Part::Memory;
-	// Older images lack this register; then only interrupt ids are unknown.
+	// Older images lack these; whether Host is enabled is then taken for granted, and interrupt ids are unknown.
+	if (reg == NV_PMC_ENABLE)
+		return std::nullopt;
 	for (u32 i = 0; i < gpu_->topo.n_engines; i++) {
 		const lens_engine &e = gpu_->topo.engines[i];
 		if (e.runlist_base && reg == e.runlist_base + NV_RUNLIST_ENGINE_STATUS1(e.rleng))
