@@ -91,3 +91,12 @@ def test_a_gpu_without_a_snapshot_is_not_reported_missing(tmp_path: pathlib.Path
         "gpulens\n")
     done = gpulens("--proc", str(tmp_path), "-g", "1", "chip")
     assert (done.returncode, done.stderr) == (3, "gpulens: there is no GPU 1; there is 0\n")
+
+
+def test_an_image_without_the_enable_register_shows_runlists() -> None:
+    """As of versions that did not read NV_PMC_ENABLE. Seen failing with status 1, "engines: not recorded"."""
+    lines = image("gp106").read_text(encoding="ascii").splitlines(keepends=True)
+    older = [line for line in lines if not line.startswith("r 0x00000200 ")]
+    assert len(older) == len(lines) - 1
+    done = gpulens("-i", "-", "runlists", stdin="".join(older).encode())
+    assert (done.returncode, done.stderr) == (0, "") and "TSG" in done.stdout
