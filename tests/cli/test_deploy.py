@@ -71,7 +71,13 @@ def test_manifest_has_the_least_rights() -> None:
     assert rights["allowPrivilegeEscalation"] is False and rights["readOnlyRootFilesystem"] is True
     assert "privileged" not in rights and "volumes" not in pod["spec"] and "hostNetwork" not in pod["spec"]
     assert container["ports"] == [{"name": "metrics", "containerPort": int(PORT)}]
-    assert pod["metadata"]["annotations"]["prometheus.io/port"] == PORT
+    assert "annotations" not in pod["metadata"]
+    [monitor] = yaml_of("podmonitor.yaml")
+    [endpoint] = monitor["spec"]["podMetricsEndpoints"]
+    assert monitor["metadata"]["namespace"] == namespace["metadata"]["name"]
+    assert monitor["spec"]["selector"]["matchLabels"] == pod["metadata"]["labels"]
+    assert (endpoint["port"], endpoint["honorLabels"]) == (container["ports"][0]["name"], True)
+    assert {"targetLabel": "job", "replacement": "gpulens"} in endpoint["relabelings"]
     assert container["livenessProbe"]["httpGet"] == {"path": "/healthz", "port": "metrics"}
     assert container["args"] == ["--listen", f":{PORT}"]
 
