@@ -114,7 +114,7 @@ def name_command(case: xml.etree.ElementTree.Element, path: pathlib.Path) -> str
     """The command that runs one test again."""
     name = case.get("name", "")
     if case.get("file", "").endswith(".py"):
-        return f"{' '.join(find_pytest())} '{case.get('file')}::{name}'"
+        return f"scripts/pytest '{case.get('file')}::{name}'"
     if case.get("classname") == "fuzz":
         return f"tests/fuzz/run {name}"
     program = re.sub(r"-\d+$", "", path.stem)
@@ -123,14 +123,9 @@ def name_command(case: xml.etree.ElementTree.Element, path: pathlib.Path) -> str
     return f"{where} --gtest_filter='{case.get('classname')}.{name}'"
 
 
-def find_pytest() -> list[str]:
-    """pytest, which Debian calls pytest-3."""
-    return ["pytest-3"] if shutil.which("pytest-3") else [sys.executable, "-m", "pytest"]
-
-
 def pytest_job(room: str, name: str, arguments: Iterable[str], *, expected: float = 10, nice: int = 0) -> Job:
     """A run of pytest. Its file names tests as a person does (xunit1)."""
-    command = [*find_pytest(), "-p", "no:cacheprovider", "-q", "--tb=short", "-rs", "-o", "junit_family=xunit1",
+    command = ["scripts/pytest", "--tb=short", "-rs", "-o", "junit_family=xunit1",
                f"--junitxml={RESULTS / name.replace(' ', '-')}.xml", *arguments]
     return Job(room, name, command, expected=expected, nice=nice, junit=f"results/{name.replace(' ', '-')}.xml")
 

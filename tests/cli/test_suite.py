@@ -53,7 +53,7 @@ def test_each_failure_is_named_with_the_command_that_repeats_it(
     assert lines[-1] == "1 passed, 3 failed, 2 skipped"
     again = [line.split("again: ")[1] for line in lines if "again: " in line]
     assert again[0].endswith("unit-tests --gtest_filter='Mmu.Reads/ad102'")
-    assert again[1].endswith("pytest 'tests/cli/test_x.py::test_y[0]'") or "pytest-3 'tests/cli/" in again[1]
+    assert again[1] == "scripts/pytest 'tests/cli/test_x.py::test_y[0]'"
     assert again[2] == "tests/fuzz/run bars"
     assert "skipped 1: no KVM" in lines and "FAILED  1" in lines
 
