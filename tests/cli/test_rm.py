@@ -19,7 +19,7 @@ from support.fakeclock import CLOCK, gpulens_by_clock
 from support.fakerm import FACTS, PROGRAM, ask_rm, fake_rm, recording_with
 from support.program import ENDS_WITH_PARENT, PROGRAMS, ROOT, TOOL, gpulens, image
 
-COMMANDS = ("chip", "engines", "channels", "copy", "gpcs", "isolation", "runlists")
+COMMANDS = ("chip", "engines", "channels", "copy-engines", "gpcs", "isolation", "runlists")
 
 
 @pytest.fixture(autouse=True, name="begin")
@@ -87,7 +87,7 @@ def test_values_that_the_driver_does_not_know_are_null(tmp_path: pathlib.Path) -
 
 def test_grces_share_physical_copy_engines() -> None:
     """COPY0 and COPY2 have PCEs 12 and 14, COPY1 and COPY3 13 and 15: the two hazards of rule R8, and no other."""
-    copies = {copy["lce"]: copy for copy in show_json("copy")["copy"]["engines"]}
+    copies = {copy["lce"]: copy for copy in show_json("copy-engines")["copy"]["engines"]}
     assert {lce: copy["pces"] for lce, copy in copies.items()} == {
         0: [12, 14], 1: [13, 15], 2: [12, 14], 3: [13, 15], 4: list(range(12))}
     assert {lce: copy["shares_lce"] for lce, copy in copies.items()} == {0: 2, 1: 3, 2: None, 3: None, 4: None}
@@ -224,13 +224,13 @@ def test_each_compared_version_gives_what_580_gives(version: str) -> None:
     """The fake has the sizes and offsets of that version. Absent before 580 are the physical CPC of an SM, before 575
     its part of the L2 cache, before 570 the runlist of an engine. Seen failing before layouts.cc, and with six fields
     of SMs in the layout of 575."""
-    for command in ("chip", "engines", "copy", "gpcs", "channels"):
+    for command in ("chip", "engines", "copy-engines", "gpcs", "channels"):
         mine, known = show_json(command, VERSION=version), show_json(command)
         mine["source"], mine["chip"]["driver"] = known["source"], known["chip"]["driver"]
         for core in known["gpcs"]["sms"] if command == "gpcs" else []:
             core["cpc"] = core["cpc"] if version > "580" else None
             core["ugpu"] = core["ugpu"] if version > "575" else None
-        for engine in known["copy"]["engines"] if command == "copy" and version < "570" else []:
+        for engine in known["copy"]["engines"] if command == "copy-engines" and version < "570" else []:
             engine["runlist"] = None
         for engine in known["engines"] if command == "engines" and version < "570" else []:
             engine["runlist"] = None
@@ -254,7 +254,7 @@ def test_an_uncompared_version_is_asked_in_known_layouts(version: str, tmp_path:
     one, the newest first. Seen failing: what differs from 580 was missing."""
     more = {"VERSION": "610.12.01", "LOG": str(tmp_path / "log"),
             "SIZES": ",".join(f"{cmd}:{size}" for cmd, size in OTHERS[version].items())}
-    for command in ("chip", "engines", "copy", "gpcs", "channels"):
+    for command in ("chip", "engines", "copy-engines", "gpcs", "channels"):
         mine, known = show_json(command, **more), show_json(command, VERSION=version)
         mine["source"], mine["chip"]["driver"] = known["source"], known["chip"]["driver"]
         assert mine == known, command
@@ -297,7 +297,7 @@ def test_refused_queries_give_null() -> None:
     gpcs = show_json("gpcs", SIZES="20803801:0")["gpcs"]
     assert {gpc["logical"] for gpc in gpcs["gpcs"]} == {None} and len(gpcs["sms"]) == 132
     for cmd in ("20802a02", "20802a03"):
-        gpu = show_json("copy", SIZES=f"{cmd}:0")
+        gpu = show_json("copy-engines", SIZES=f"{cmd}:0")
         assert gpu["copy"]["pce_map"] is None
         assert [error["item"] for error in gpu["errors"]] == [f"PCEs of LCE {lce}" for lce in range(5)]
     assert show_json("chip", SIZES="21b:0")["device"] is None

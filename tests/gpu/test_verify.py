@@ -76,6 +76,6 @@ def test_more_tpcs_are_faster_and_fit_takes_the_times() -> None:
 @pytest.mark.parametrize("kind", ("compute", "memory", "copies"))
 def test_a_neighbour_works_until_it_is_told_to_end(kind: str) -> None:
     """It launches something, for about as long as it was told."""
-    told = json.loads(run_gpulens("--json", "neighbour", kind, "--half", "b", "--for", "3s", "--probe", PROBE))
+    told = json.loads(run_gpulens("--json", "load", kind, "--half", "b", "--for", "3s", "--probe", PROBE))
     print("\n" + kind, told["launches"], "launches in", told["seconds"], "s")
     assert told["launches"] > 3 and told["seconds"] < 10

@@ -370,7 +370,7 @@ def test_an_error_names_the_file_and_what_to_do(card: Card) -> None:
 
 
 def test_preemption_modes_and_runlists(card: Card) -> None:
-    """preemption --tsg reaches the context image of the TSG's channels and no other, as the emulator has it;
+    """preemption-mode --tsg reaches the context image of the TSG's channels and no other, as the emulator has it;
     preempt-runlist preempts from Volta on, and is refused on GP106. Seen failing with wfi for each mode."""
     def modes() -> dict[tuple[int, int], Any]:
         return {(channel["runlist"], channel["id"]): channel.get("compute_preemption")
@@ -380,7 +380,7 @@ def test_preemption_modes_and_runlists(card: Card) -> None:
         shown = json.loads(card.guest.check(f"gpulens -g {card.index} --json runlists"))["gpus"][0]["runlists"]
         tsg = next(tsg for rl in shown if rl["id"] == 0 for tsg in rl["tsgs"])
         own = {(0, channel["id"]) for channel in tsg["channels"]}
-        result = run_gpulens(card, f"preemption {mode} --tsg {card.chip.ref(tsg['id'], 0)}")
+        result = run_gpulens(card, f"preemption-mode {mode} --tsg {card.chip.ref(tsg['id'], 0)}")
         assert (result.status, result.err) == (0, "") and len(result.out.splitlines()) == len(own)
         after = modes()
         assert {after[key] for key in own} == {value}
@@ -411,7 +411,7 @@ def test_an_error_names_the_limit_that_an_id_exceeds(card: Card) -> None:
 def test_another_user_sees_topology_and_the_capability_that_runlists_need(card: Card) -> None:
     """The same GPCs and engines as root; for runlists one sentence and status 1."""
     assert "unknown" in run_gpulens(card, "engines", "-u 1000").out  # what runs on each needs a capability
-    for command in ("gpcs", "copy", "chip"):
+    for command in ("gpcs", "copy-engines", "chip"):
         mine, roots = run_gpulens(card, command, "-u 1000"), run_gpulens(card, command)
         assert (mine.status, mine.err) == (0, "")
         assert mine.out == roots.out

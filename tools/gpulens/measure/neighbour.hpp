@@ -46,7 +46,7 @@ struct NeighbourOptions {
 	std::string probe;          // path of the program; empty: the installed one
 };
 
-// The command gpulens neighbour. Returns an exit status. Throws Error.
+// The command gpulens load. Returns an exit status. Throws Error.
 int neighbour_command(const Options &options, const NeighbourOptions &neighbour_options);
 
 } // namespace tool::measure
