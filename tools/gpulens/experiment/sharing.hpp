@@ -21,8 +21,7 @@ struct Way {
 	std::vector<std::string> serve{}, train{};  // options of gpulens run; none: without it
 	std::vector<std::string> train_variables{}; // NAME=VALUE
 	unsigned serve_thirds = 0, train_thirds = 0;
-	bool policy =
-		false; // gpulens schedule carries out one, by which requests come first, and serving announces them
+	bool policy = false; // of gpulens schedule: requests come first, and serving announces them
 };
 // The first two are each program alone, and both without gpulens.
 const std::vector<Way> &ways();

@@ -89,7 +89,8 @@ bool OwnerFinder::add_switches()
 	if (!switched_ && !switches.empty())
 		owners_.restart_samples(); // those of the driver have times of another clock
 	switched_ |= !switches.empty();
-	switches.push_back({.time_ns = until, .starts = on_.starts, .pid = on_.pid}); // it is still as it was
+	if (switches.empty()) // it is still as it was
+		switches.push_back({.time_ns = until, .starts = on_.starts, .pid = on_.pid});
 	for (const ContextSwitch &s : switches) {
 		u64 &named = named_ns_[on_.pid];
 		if (on_.starts && on_.pid != SwitchRecord::KERNEL_PID && !s.lost && s.time_ns >= named + NAMED_NS &&
