@@ -115,7 +115,7 @@ TEST(Mqd, AnHqdOfGfx8BeginsAtItsFifthRegister)
 		rows[1].words.push_back(100 + i);
 	QueueState state = decode_hqd(*find_layout(80000), rows, "f:1");
 	EXPECT_EQ(state.mqd, (u64{101} << 32) + 100);
-	EXPECT_EQ(state.vmid, 103);
+	EXPECT_EQ(state.vmid, 7); // bits 3:0 of 103
 	EXPECT_EQ(state.write_pointer, 116);
 }
 

@@ -56,7 +56,7 @@ protected:
 
 TEST_F(Program, ExitsWithZeroWhenAllWasDecoded)
 {
-	Result r = run("--image " + hand_ + " copy");
+	Result r = run("--image " + hand_ + " copy-engines");
 
 	EXPECT_EQ(r.status, 0);
 	EXPECT_EQ(r.out, "GA100 (Ampere), 0000:41:00.0, from " + hand_ +
@@ -254,9 +254,10 @@ TEST_F(Program, HelpNamesEveryCommand)
 	Result r = run("--help");
 
 	EXPECT_EQ(r.status, 0);
-	for (const char *word : {"engines", "runlists", "channels", "copy", "gpcs", "chip", "isolation", "--json",
-				 "--image", "Exit status", "Examples"})
+	for (const char *word : {"engines", "runlists", "channels", "copy-engines", "gpcs", "chip", "isolation",
+				 "--json", "--image", "Examples"})
 		EXPECT_NE(r.out.find(word), std::string::npos) << word;
+	EXPECT_NE(run("help").out.find("Exit status"), std::string::npos);
 }
 
 } // namespace
