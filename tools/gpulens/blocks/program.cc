@@ -5,6 +5,7 @@
 #include "gpulens/out/output.hpp"
 #include "lib/base/child_process.hpp"
 #include "lib/base/errors.hpp"
+#include "lib/base/file.hpp"
 #include "lib/base/format.hpp"
 
 #include <cerrno>
@@ -427,18 +428,15 @@ void move_releases(Log &log, const Scenario &scenario)
 
 } // namespace
 
-// Searches ../lib/gpulens and the folder of this program, so that it also works in a build folder or another prefix.
 std::string installed_program(const std::string &name, const std::string &instead)
 {
-	std::error_code err;
-	std::filesystem::path here = std::filesystem::read_symlink("/proc/self/exe", err).parent_path();
-	std::filesystem::path installed = here.parent_path() / "lib/gpulens" / name;
+	std::string path = installed_file(name);
 
-	for (const std::filesystem::path &path : {installed, here / name})
-		if (std::filesystem::exists(path, err))
-			return path;
-	throw Error(Error::Source, fmt::format("{}: not found; make probe in the sources of gpulens builds it, {}",
-					       installed.string(), instead));
+	if (access(path.c_str(), F_OK))
+		throw Error(Error::Source,
+			    fmt::format("{}: not found; make probe in the sources of gpulens builds it, {}", path,
+					instead));
+	return path;
 }
 
 std::string probe_path(const ProgramOptions &options)

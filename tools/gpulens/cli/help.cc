@@ -80,49 +80,35 @@ std::string options_text(const CLI::App &app)
 	return text;
 }
 
-// Calls add(heading, commands) for each group, in order.
-template <typename F> void for_each_group(const CLI::App &app, F add)
-{
-	std::vector<const CLI::App *> commands = app.get_subcommands({});
-	std::vector<std::string> groups;
-
-	for (const CLI::App *command : commands)
-		if (std::find(groups.begin(), groups.end(), command->get_group()) == groups.end())
-			groups.push_back(command->get_group());
-	for (const std::string &group : groups) {
-		std::vector<const CLI::App *> mine;
-		std::copy_if(commands.begin(), commands.end(), std::back_inserter(mine),
-			     [&](const CLI::App *command) { return command->get_group() == group; });
-		add(group, mine);
-	}
-}
-
 std::string screen_text(const CLI::App &app)
 {
-	std::string text = app.get_description() + '\n' + usage_text(app, app.get_name()) + '\n', names;
+	std::vector<std::pair<std::string, std::string>> rows; // heading, names
+	std::string text = app.get_description() + '\n' + usage_text(app, app.get_name()) + '\n';
 
-	for_each_group(app, [&](const std::string &group, const std::vector<const CLI::App *> &commands) {
-		std::string words;
-		for (const CLI::App *command : commands)
-			words += command->get_name() + ' ';
-		text += row_text(group, words, GROUP_ABOUT);
-	});
+	for (const CLI::App *command : app.get_subcommands({})) {
+		if (rows.empty() || rows.back().first != command->get_group())
+			rows.emplace_back(command->get_group(), "");
+		rows.back().second += command->get_name() + ' ';
+	}
+	rows.emplace_back("Options", "");
 	for (const CLI::Option *option : app.get_options())
-		names += option->get_name(false, true) + ' ';
-	return text + row_text("Options", names, GROUP_ABOUT) + '\n' + app.get_footer();
+		rows.back().second += option->get_name(false, true) + ' ';
+	for (const auto &[heading, names] : rows)
+		text += row_text(heading, names, GROUP_ABOUT);
+	return text + '\n' + app.get_footer();
 }
 
 } // namespace
 
 std::string command_list_text(const CLI::App &app)
 {
-	std::string text = app.get_description() + '\n' + usage_text(app, app.get_name());
+	std::string text = app.get_description() + '\n' + usage_text(app, app.get_name()), group;
 
-	for_each_group(app, [&](const std::string &group, const std::vector<const CLI::App *> &commands) {
-		text += '\n' + group + ":\n";
-		for (const CLI::App *command : commands)
-			text += row_text(command->get_name(), command->get_description());
-	});
+	for (const CLI::App *command : app.get_subcommands({})) {
+		if (command->get_group() != group)
+			text += '\n' + (group = command->get_group()) + ":\n";
+		text += row_text(command->get_name(), command->get_description());
+	}
 	text += '\n' + options_text(app) + "\nExit status:\n";
 	for (const ExitStatus &e : EXIT_STATUS)
 		text += row_text(e.code, e.meaning, STATUS_ABOUT);

@@ -215,6 +215,43 @@ void add_division(CLI::App &parser, plan::PlanOptions &options)
 		->check(one_of({"auto", "sms-ina", "sms-act", "bf-ina", "bf-act", "1g", "stgm", "even", "smart-even"}));
 	parser.add_flag("--exact", options.exact, "search all divisions for the fewest TPCs; for few tasks")
 		->excludes("--heuristic");
+	add_choice<std::optional<plan::Start>>(
+		parser, "--start", options.start,
+		{{"largest", plan::Start::Largest}, {"smallest", plan::Start::Smallest}}, "END",
+		"utilization of the partition to merge first: largest or smallest (default: largest, and with "
+		"--heuristic auto both)")
+		->excludes("--exact");
+	add_choice<std::optional<plan::Ties>>(
+		parser, "--ties", options.ties,
+		{{"first", plan::Ties::First}, {"last", plan::Ties::Last}, {"fullest", plan::Ties::Fullest}}, "TIES",
+		"which of equally small merges sms takes: first or last in the list, or the fullest (default: first, "
+		"and "
+		"with --heuristic auto all)")
+		->excludes("--exact");
+	add_choice<bool>(parser, "--spare", options.keep_spare, {{"assign", false}, {"keep", true}}, "SPARE",
+			 "TPCs that no partition needs: assign them to those with the least slack, or keep them free "
+			 "(default: assign)");
+	parser.add_option("--quantum", options.quantum, "partition sizes are multiples of N TPCs (default: 1)")
+		->type_name("N")
+		->check(in_range(1U, plan::MAX_TPCS));
+	parser.add_option("--least", options.least, "minimum TPCs of a partition (default: 1)")
+		->type_name("N")
+		->check(in_range(1U, plan::MAX_TPCS));
+	add_choice<plan::Placing>(
+		parser, "--place", options.placing,
+		{{"packed", plan::Placing::Packed}, {"distributed", plan::Placing::Distributed}}, "PLACING",
+		"packed (whole GPCs first) or distributed (over as many GPCs as possible) (default: packed)")
+		->excludes("--tpcs");
+	add_choice<std::optional<plan::Place>>(parser, "--on", options.on,
+					       {{"masks", plan::Place::Masks},
+						{"green", plan::Place::Green},
+						{"mig", plan::Place::Mig},
+						{"mps", plan::Place::Mps}},
+					       "PLACE",
+					       "what partitions are made with: masks, mps (masks of programs that run "
+					       "at the same time, under MPS) or green (green contexts), which gpulens "
+					       "carries out; mig, whose sizes the plan keeps to and whose commands it "
+					       "prints (default: masks)");
 	begin_group(parser, "Schedulability test");
 	add_choice<std::optional<plan::Criterion>>(
 		parser, "--test", options.test,
@@ -240,52 +277,12 @@ void add_division(CLI::App &parser, plan::PlanOptions &options)
 	add_duration(parser, "--switch", options.sharing.costs.switching, 1000,
 		     "likewise, the time of a switch of the GPU between two jobs (default: none)")
 		->check(check_that(check_cost));
-	begin_group(parser, "Partitions");
-	add_choice<std::optional<plan::Start>>(
-		parser, "--start", options.start,
-		{{"largest", plan::Start::Largest}, {"smallest", plan::Start::Smallest}}, "END",
-		"utilization of the partition to merge first: largest or smallest (default: largest, and with "
-		"--heuristic auto both)")
-		->excludes("--exact");
-	add_choice<std::optional<plan::Ties>>(
-		parser, "--ties", options.ties,
-		{{"first", plan::Ties::First}, {"last", plan::Ties::Last}, {"fullest", plan::Ties::Fullest}}, "TIES",
-		"which of equally small merges sms takes: first or last in the list, or the fullest (default: first, "
-		"and "
-		"with --heuristic auto all)")
-		->excludes("--exact");
-	begin_group(parser, "Schedulability test");
 	parser.add_flag("--serial", options.sharing.serial,
 			"a partition runs one job at a time, so that its tasks are never in conflict");
 	add_choice<bool>(
 		parser, "--memory", options.sharing.separate_memory, {{"shared", false}, {"separate", true}}, "MEMORY",
 		"shared by partitions, so that the factors `beside` count, or separate: each is a MIG instance "
 		"(default: shared)");
-	begin_group(parser, "Partitions");
-	add_choice<bool>(parser, "--spare", options.keep_spare, {{"assign", false}, {"keep", true}}, "SPARE",
-			 "TPCs that no partition needs: assign them to those with the least slack, or keep them free "
-			 "(default: assign)");
-	parser.add_option("--quantum", options.quantum, "partition sizes are multiples of N TPCs (default: 1)")
-		->type_name("N")
-		->check(in_range(1U, plan::MAX_TPCS));
-	parser.add_option("--least", options.least, "minimum TPCs of a partition (default: 1)")
-		->type_name("N")
-		->check(in_range(1U, plan::MAX_TPCS));
-	add_choice<plan::Placing>(
-		parser, "--place", options.placing,
-		{{"packed", plan::Placing::Packed}, {"distributed", plan::Placing::Distributed}}, "PLACING",
-		"packed (whole GPCs first) or distributed (over as many GPCs as possible) (default: packed)")
-		->excludes("--tpcs");
-	add_choice<std::optional<plan::Place>>(parser, "--on", options.on,
-					       {{"masks", plan::Place::Masks},
-						{"green", plan::Place::Green},
-						{"mig", plan::Place::Mig},
-						{"mps", plan::Place::Mps}},
-					       "PLACE",
-					       "what partitions are made with: masks, mps (masks of programs that run "
-					       "at the same time, under MPS) or green (green contexts), which gpulens "
-					       "carries out; mig, whose sizes the plan keeps to and whose commands it "
-					       "prints (default: masks)");
 }
 
 // Refuses options that the other options leave without an effect.

@@ -37,25 +37,19 @@ namespace {
 constexpr unsigned MAX_INTERPRETERS = 5; // nested scripts, as the kernel allows
 constexpr int FORWARDED[] = {SIGTERM, SIGHUP, SIGINT, SIGQUIT, SIGUSR1, SIGUSR2};
 
-// Path of a library of this installation: PREFIX/lib/gpulens, or beside the program in build/bin.
+// Path of a library of this installation.
 std::string library_path(const std::string &name)
 {
-	std::error_code err;
-	std::filesystem::path here = std::filesystem::read_symlink("/proc/self/exe", err).parent_path();
-	std::filesystem::path installed = here.parent_path() / "lib/gpulens" / name;
+	std::string path = installed_file(name);
 
-	for (const std::filesystem::path &path : {installed, here / name}) {
-		if (!std::filesystem::exists(path, err))
-			continue;
-		// ld.so(8) splits LD_PRELOAD at blanks and colons, and expands $LIB and the like.
-		if (path.string().find_first_of(" \t\n\v\f\r:$") != std::string::npos)
-			throw Error(Error::Source,
-				    fmt::format("{}: the loader cannot preload a path with blanks, colons or $; "
-						"install gpulens elsewhere",
-						path.string()));
-		return path;
-	}
-	throw Error(Error::Source, fmt::format("{}: no such file; reinstall gpulens", installed.string()));
+	if (access(path.c_str(), F_OK))
+		throw Error(Error::Source, path + ": no such file; reinstall gpulens");
+	// ld.so(8) splits LD_PRELOAD at blanks and colons, and expands $LIB and the like.
+	if (path.find_first_of(" \t\n\v\f\r:$") != std::string::npos)
+		throw Error(Error::Source,
+			    path + ": the loader cannot preload a path with blanks, colons or $; install gpulens "
+				   "elsewhere");
+	return path;
 }
 
 // LD_PRELOAD of the program: these libraries first, then what was set before.

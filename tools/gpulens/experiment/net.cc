@@ -3,6 +3,7 @@
 #include "gpulens/experiment/net.hpp"
 
 #include "lib/base/errors.hpp"
+#include "lib/base/file.hpp"
 #include "lib/base/format.hpp"
 #include "lib/base/write_fully.hpp"
 
@@ -10,7 +11,6 @@
 #include <chrono>
 #include <cstring>
 #include <fcntl.h>
-#include <filesystem>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
@@ -25,7 +25,6 @@ using std::chrono::steady_clock;
 namespace {
 
 constexpr unsigned START_S = 120, RUN_S = 120;
-constexpr char LIBRARY[] = "libgpulens-partition.so.0";
 constexpr int NO_PYTHON = 127;
 
 // The net has the shape of YOLOv2's first layers: convolutions of 3 x 3 with twice the channels after each halving.
@@ -134,14 +133,13 @@ except Exception as error:
 Net::Net()
 {
 	int in[2], out[2];
-	std::error_code err;
-	std::string own = (std::filesystem::read_symlink("/proc/self/exe", err).parent_path() / LIBRARY).string();
+	std::string own = installed_file(PARTITION_LIBRARY);
 
 	if (pipe2(in, O_CLOEXEC) || pipe2(out, O_CLOEXEC))
 		throw Error(Error::Source, fmt::format("no pipe: {}", std::strerror(errno)));
 	process_.emplace(
 		[&] {
-		execlp("python3", "python3", "-c", SCRIPT, own.c_str(), LIBRARY, nullptr);
+		execlp("python3", "python3", "-c", SCRIPT, own.c_str(), PARTITION_LIBRARY, nullptr);
 		return NO_PYTHON;
 		},
 		ChildOptions{.in = in[0], .out = out[1]});

@@ -12,6 +12,8 @@
 
 namespace tool::experiment {
 
+constexpr char PARTITION_LIBRARY[] = "libgpulens-partition.so.0"; // as the loader finds it where it is installed
+
 struct NetRun {
 	std::vector<unsigned> tpcs, other_tpcs; // of A and of B; B's are empty: there is no B
 	unsigned streams = 1, waiting = 0;      // of B; waiting: jobs that wait in each, 0: B's jobs are timed

@@ -4,13 +4,14 @@
 #include "gpulens/cmd/own_mps.hpp"
 #include "gpulens/cmd/schedule_status.hpp"
 #include "gpulens/experiment/device.hpp"
+#include "gpulens/experiment/net.hpp"
 #include "gpulens/experiment/sharing.hpp"
 #include "gpulens/measure/load.hpp"
 #include "lib/base/errors.hpp"
+#include "lib/base/file.hpp"
 #include "partition/launch.hpp"
 
 #include <chrono>
-#include <filesystem>
 #include <fmt/format.h>
 #include <optional>
 #include <thread>
@@ -34,16 +35,6 @@ constexpr std::chrono::seconds POLICY_LIMIT{10}; // until a policy is carried ou
 struct WorkOf {
 	u64 serve = 0, train = 0;
 };
-
-// libgpulens-partition beside this program, as where it was built; else the installed one.
-std::string jobs_library()
-{
-	const char *name = "libgpulens-partition.so.0";
-	std::error_code err;
-	std::filesystem::path beside = std::filesystem::read_symlink("/proc/self/exe", err).parent_path() / name;
-
-	return std::filesystem::exists(beside, err) ? beside.string() : name;
-}
 
 // gpulens schedule, by which requests come first. The programs of its tasks run.
 class PolicyRun {
@@ -193,8 +184,11 @@ private:
 		start.after = {std::to_string(REQUEST_MS), std::to_string(PERIOD_MS),
 			       fmt::format("{:.3f}", static_cast<double>(run_ns_) / 1e9)};
 		start.variables.emplace_back("GPULENS_LOAD_WAIT=1");
-		if (way_.policy)
-			start.variables.push_back("GPULENS_JOBS_LIBRARY=" + jobs_library());
+		if (way_.policy) {
+			std::string library = installed_file(PARTITION_LIBRARY);
+			start.variables.push_back("GPULENS_JOBS_LIBRARY=" +
+						  (access(library.c_str(), F_OK) ? PARTITION_LIBRARY : library));
+		}
 		return start;
 	}
 	LoadStart train_start() const

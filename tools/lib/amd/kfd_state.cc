@@ -227,7 +227,7 @@ KfdState read_kfd_state(const std::string &root, const KfdFiles &files)
 	     [&] { state.runlists = parse_runlists(read_debug_file(folder + "/rls"), folder + "/rls", state.gpus); });
 	read(files.hqds, state.has_slots,
 	     [&] { state.slots = parse_hqds(read_debug_file(folder + "/hqds"), folder + "/hqds", state.gpus); });
-	if (state.has_processes || !files.partly) {
+	if (state.has_processes) {
 		match_runlists(state);
 		note_slots(state);
 	}

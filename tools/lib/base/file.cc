@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
+#include <filesystem>
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -72,6 +73,16 @@ std::string read_bounded(const std::string &path, size_t most)
 }
 
 } // namespace
+
+std::string installed_file(const std::string &name)
+{
+	std::error_code err;
+	std::filesystem::path here = std::filesystem::read_symlink("/proc/self/exe", err).parent_path();
+	std::filesystem::path installed = here.parent_path() / "lib/gpulens" / name;
+
+	return !std::filesystem::exists(installed, err) && std::filesystem::exists(here / name, err) ? here / name
+												     : installed;
+}
 
 std::string explain_file(int err, const std::string &path, bool writing)
 {

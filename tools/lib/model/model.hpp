@@ -146,13 +146,13 @@ struct HardwareGpc {
 	std::vector<u32> tpcs; // in the order of %smid, ascending
 };
 
-// A process that uses this GPU.
 struct MigInstance { // by NVIDIA's ids
 	u32 gpu = 0, compute = 0;
 
 	std::string text() const { return std::to_string(gpu) + '/' + std::to_string(compute); }
 };
 
+// A process that uses this GPU.
 struct Process {
 	u32 pid = 0;
 	std::string name;                  // empty: unknown
