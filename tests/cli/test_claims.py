@@ -40,7 +40,7 @@ CLAIMS = {
         "-g 0 --proc PROC record --for 100ms -o run.html -o run.perfetto-trace", r"Engine +TSG +Time +Slots"),
     "gpulens record --for 2s -o run.html": Claim(
         "-g 0 --proc PROC record --for 100ms -o run.html", r"Engine +TSG +Time"),
-    "gpulens --source rm channels": Claim("--source rm channels", r"\n *473 +unknown +714.0 MiB", 1, fake_rm()),
+    "gpulens --source rm channels": Claim("--source rm channels", r"\n *4194777 +unknown +714.0 MiB", 1, fake_rm()),
     "gpulens run --schedule urgent -- ./infer": Claim(
         "run --experimental --schedule urgent -- env", "^GPULENS_SCHEDULE_SLICE=500000$", 0, {
             "GPULENS_RUNTIME_DIR": "."}),

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="NVIDIA's driver shows
 
 # The recorded series: begin of each turn, in us, and channel; and whose channels these are.
 SERIES = FACTS["live_run2"]["states"]["three"]["resident_channel_timeseries"]["first_changes_us_chid"]
-PIDS = {11: "473", 31: "524", 51: "579"}
+PIDS = {11: "4194777", 31: "4194828", 51: "4194883"}
 # The process of each turn, and how long it is, in us. The end of the last one was not recorded.
 TURNS = [(PIDS[channel], after - begin - 93)
          for (begin, channel), after in zip(SERIES, [*(begin for begin, _ in SERIES[1:]), SERIES[-1][0] + 2000])]
@@ -111,8 +111,8 @@ def test_contexts_without_a_process(tmp_path: pathlib.Path, switches: str) -> No
 
 def test_a_context_of_mps_is_nobodys_alone(tmp_path: pathlib.Path) -> None:
     """On an H200, a context of two clients of MPS has the pid of one of them. Seen failing with that one."""
-    done, rows = record_switches(tmp_path / "a.csv", "all", PIDS="473", MPS="1")
-    assert {row["pid"] for row in rows} == {"", "524", "579"}
+    done, rows = record_switches(tmp_path / "a.csv", "all", PIDS="4194777", MPS="1")
+    assert {row["pid"] for row in rows} == {"", "4194828", "4194883"}
     assert re.search(rf"^GR0 +context {CONTEXT + 11}  ", done.stdout, re.M), done.stdout
 
 
@@ -167,16 +167,16 @@ def test_a_program_that_is_alone_is_sampled(tmp_path: pathlib.Path) -> None:
 def test_a_reported_tsg_has_its_contexts(tmp_path: pathlib.Path) -> None:
     """Where a process reports one TSG on the engine it is that; which of two it is, the driver does not say. Seen
     failing with the first of several."""
-    line = {"pid": 473, "device": 0, "engine": 1, "timeslice_us": 2048, "preemption": None}
+    line = {"pid": 4194777, "device": 0, "engine": 1, "timeslice_us": 2048, "preemption": None}
     one = {**line, "tsg": 6, "channels": [11]}
     (tmp_path / "tsgs").write_text(json.dumps(one) + "\n", "ascii")
     done, rows = record_switches(tmp_path / "a.csv", "all", "--tsgs", str(tmp_path / "tsgs"))
-    assert {(row["tsg"], row["channel"]) for row in rows if row["pid"] == "473"} == {("6", "11")}
-    assert re.search(r"^GR0 +6 \(pid 473\) .* 2\.048 ms ", done.stdout, re.M), done.stdout
+    assert {(row["tsg"], row["channel"]) for row in rows if row["pid"] == "4194777"} == {("6", "11")}
+    assert re.search(r"^GR0 +6 \(pid 4194777\) .* 2\.048 ms ", done.stdout, re.M), done.stdout
     (tmp_path / "tsgs").write_text("".join(json.dumps(tsg) + "\n" for tsg in (
         one, {**line, "tsg": 7, "channels": [12]})), "ascii")
     _, rows = record_switches(tmp_path / "b.csv", "all", "--tsgs", str(tmp_path / "tsgs"))
-    assert {(row["tsg"], row["channel"]) for row in rows if row["pid"] == "473"} == {("", "")}
+    assert {(row["tsg"], row["channel"]) for row in rows if row["pid"] == "4194777"} == {("", "")}
 
 
 def test_a_tsg_that_is_reported_twice_is_one(tmp_path: pathlib.Path) -> None:

@@ -55,7 +55,7 @@ def test_claims_of_a_program_are_checked_against_the_driver(tmp_path: pathlib.Pa
     assert (done.returncode, done.stderr) == (0, "")
     with (tmp_path / "a.csv").open(encoding="ascii") as file:
         rows = [row for row in csv.DictReader(file) if row["engine"]]
-    assert {(row["channel"], row["pid"]) for row in rows[-20:]} == {("11", "473"), ("31", "524")}
+    assert {(row["channel"], row["pid"]) for row in rows[-20:]} == {("11", "4194777"), ("31", "4194828")}
 
 
 def test_a_channel_claimed_twice_has_no_tsg(tmp_path: pathlib.Path) -> None:

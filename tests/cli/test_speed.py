@@ -170,7 +170,8 @@ def test_the_exporter_of_four_gpus_asks_the_driver_less_than_top(tmp_path: pathl
         assert page.count("gpulens_engine_info{") == 4 * 22 and page.count('hazard="grce-shares-pce"} 2\n') == 4
     counted = re.findall(r'^gpulens_process_engine_seconds_total\{gpu="(\d)".*pid="(\d*)".* ([\d.]+)$', pages[1],
                          re.M)
-    assert {(gpu, pid) for gpu, pid, _ in counted} == {(gpu, pid) for gpu in "0123" for pid in ("", "473", "524")}
+    assert {(gpu, pid) for gpu, pid, _ in counted} == {
+        (gpu, pid) for gpu in "0123" for pid in ("", "4194777", "4194828")}
     for gpu in "0123":
         # idle at a sample in 80, which costs up to half a second
         assert passed - 8 < sum(float(seconds) for at, _, seconds in counted if at == gpu) < passed + 2

@@ -6,14 +6,16 @@
 #include "lib/launch/launch_hook.hpp"
 #include "lib/launch/publish.hpp"
 
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <dlfcn.h>
 
 namespace {
 
 using namespace gpulens;
 
-[[noreturn]] void exit_unlimited(const char *why)
+[[noreturn]] void exit_unlimited(const std::string &why)
 {
 	report_unpartitioned(why);
 	std::_Exit(STATUS_UNLIMITED);
@@ -50,7 +52,8 @@ __attribute__((constructor)) void limit_launches()
 	if (why)
 		exit_unlimited(why);
 	if (!environment::acknowledge(environment::LIMIT_IN_SPACE))
-		exit_unlimited("gpulens run does not take the acknowledgement that the mask is set");
+		exit_unlimited(std::string("gpulens run does not take the acknowledgement that the mask is set: ") +
+			       strerror(errno));
 	if (partition)
 		publish_on_request(partition, getenv(environment::FIXED) ? nullptr : change_mask);
 }

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 // The functions of fake_rm.cc that are preloaded: they open, close and control /dev/nvidiactl, /dev/nvidia0 and
-// /dev/nvidia1, and hide processes of this machine that have the pids of the recording's processes. Calls for other
-// files go to the C library.
+// /dev/nvidia1. Calls for other files go to the C library.
 #include "fake_rm.hpp"
 
 #include <cerrno>
 #include <cstdarg>
-#include <cstdio>
 #include <dlfcn.h>
 #include <mutex>
 #include <sys/ioctl.h>
@@ -28,14 +26,6 @@ bool is_gpu(const char *path)
 {
 	return path && strncmp(path, "/dev/nvidia", 11) == 0 && path[11] >= '0' && path[11] <= '9' && !path[12] &&
 	       Rm::the().fakes();
-}
-
-// /proc/PID of a process of the recording, or a file below it
-bool is_hidden(const char *path)
-{
-	unsigned pid;
-
-	return path && sscanf(path, "/proc/%u", &pid) == 1 && Rm::the().fakes() && Rm::the().records(pid);
 }
 
 template <typename F> F find_real(const char *name)
@@ -62,16 +52,6 @@ int open_either(const char *name, const char *path, int flags, int mode)
 	return fd;
 }
 
-// Takes no lock: the recording is read by this function, by calls that hold it.
-FILE *open_stream(const char *name, const char *path, const char *mode)
-{
-	if (is_hidden(path)) {
-		errno = ENOENT;
-		return nullptr;
-	}
-	return find_real<FILE *(*)(const char *, const char *)>(name)(path, mode);
-}
-
 } // namespace
 
 extern "C" {
@@ -96,24 +76,10 @@ int open64(const char *path, int flags, ...)
 	return open_either("open64", path, flags, mode);
 }
 
-FILE *fopen(const char *path, const char *mode)
-{
-	return open_stream("fopen", path, mode);
-}
-
-FILE *fopen64(const char *path, const char *mode)
-{
-	return open_stream("fopen64", path, mode);
-}
-
 int access(const char *path, int mode)
 {
 	std::lock_guard<std::mutex> hold(lock);
 
-	if (is_hidden(path)) {
-		errno = ENOENT;
-		return -1;
-	}
 	return is_node(path, "/dev/nvidiactl") ? 0 : find_real<int (*)(const char *, int)>("access")(path, mode);
 }
 

@@ -139,7 +139,7 @@ public:
 				return;
 			if (requests.revents & POLLIN)
 				answer();
-			else if (requests.revents & (POLLHUP | POLLERR | POLLNVAL))
+			else if (requests.revents & POLLHUP) // POLLERR: a signal (kernel/seccomp.c)
 				return;
 		}
 	}
@@ -161,7 +161,8 @@ private:
 			reply.error = -EPERM;
 		if (reply.error == -EPERM && !ioctl(listener_, SECCOMP_IOCTL_NOTIF_ID_VALID, &request.id))
 			kill_process(thread);
-		ioctl(listener_, SECCOMP_IOCTL_NOTIF_SEND, &reply);
+		while (ioctl(listener_, SECCOMP_IOCTL_NOTIF_SEND, &reply) && errno == EINTR)
+			;
 	}
 
 	bool acknowledge(pid_t thread, u32 limit)
