@@ -45,8 +45,8 @@ configure: | build
 emulator: configure ## build/bin/gpulens-emulator
 	cmake --build $(CMAKE_BUILD) --target gpulens-emulator
 
-tool: configure ## build/bin/gpulens, the command-line tool, and build/cmake/docs, its manual pages and completions
-	cmake --build $(CMAKE_BUILD) --target gpulens gpulens-run gpulens-confine probe tool-docs
+tool: configure ## build/bin/gpulens and gpulens-lab, the command-line tools, and build/cmake/docs, its manual pages and completions
+	cmake --build $(CMAKE_BUILD) --target gpulens gpulens-lab gpulens-run gpulens-confine probe tool-docs
 
 probe: configure ## build/bin/gpulens-probe-kernels and the other programs that gpulens starts on a GPU
 	cmake --build $(CMAKE_BUILD) --target probe

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// An example of a plugin of gpulens probe-kernels: a kernel whose blocks spin for the nanoseconds of additional_info.
+// An example of a plugin of gpulens-lab probe-kernels: a kernel whose blocks spin for the nanoseconds of additional_info.
 //
 //	nvcc -shared -Xcompiler -fPIC -o plugin-example.so plugin-example.cu
 //

@@ -9,7 +9,7 @@ LIB = ("tools/lib/base", "tools/lib/amd", "tools/lib/model", "tools/lib/timeline
        "tools/lib/source", "tools/lib/source/driver", "tools/lib/source/image",
        "tools/lib/source/module", "tools/lib/source/joined", "tools/lib/source/snapshot", "tools/lib/source/table")
 COMMANDS = ("tools/gpulens/out", "tools/gpulens/plan", "tools/gpulens/blocks", "tools/gpulens/cmd", "tools/gpulens/top",
-            "tools/gpulens/measure", "tools/gpulens/experiment")
+            "tools/gpulens/measure")
 
 # Room: the rooms that it may use. No two rooms use each other, neither directly nor through other rooms.
 USES = {
@@ -72,11 +72,12 @@ USES = {
     # Programs, probes and neighbours under limits, and what they measure.
     "tools/gpulens/measure": CORE + LIB + ("tools/partition", "tools/gpulens/out", "tools/gpulens/blocks",
                                            "tools/gpulens/plan", "tools/gpulens/cmd"),
-    # The experiments of RTAS'23, RTAS'24 and Otterness' thesis.
-    "tools/gpulens/experiment": CORE + LIB + ("tools/device", "tools/partition", "tools/gpulens/out",
-                                              "tools/gpulens/blocks", "tools/gpulens/cmd", "tools/gpulens/measure"),
     "tools/gpulens/cli": CORE + LIB + COMMANDS,
     "tools/gpulens": CORE + LIB + COMMANDS + ("tools/gpulens/cli",),
+    # The experiments of RTAS'23, RTAS'24 and two theses: a program of its own, which gpulens knows by name only.
+    "tools/lab": CORE + LIB + COMMANDS + ("tools/device", "tools/partition", "tools/gpulens/cli"),
+    # Manual pages and completions.
+    "tools/docs": CORE + LIB + COMMANDS + ("tools/gpulens/cli", "tools/lab"),
 }
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""gpulens probe-kernels and blocks as programs, with fake_probe.py instead of the program that needs CUDA: scenarios,
-logs, pictures, the exit status of the check, and the message for each error. tests/tools/blocks_test.cc tests each rule
-by itself."""
+"""gpulens-lab probe-kernels and blocks as programs, with fake_probe.py instead of the program that needs CUDA:
+scenarios, logs, pictures, the exit status of the check, and the message for each error. tests/tools/blocks_test.cc
+tests each rule by itself."""
 
 import json
 import pathlib
@@ -13,7 +13,7 @@ import xml.etree.ElementTree
 
 import jsonschema
 import pytest
-from support.program import ROOT, TOOL, gpulens, usage_of
+from support.program import LAB, ROOT, gpulens, usage_of
 
 FAKE = str(ROOT / "tests/support/fake_probe.py")
 SCHEMA = json.loads((ROOT / "docs/blocks-schema.json").read_text(encoding="utf-8"))
@@ -150,7 +150,7 @@ def test_print_writes_a_scenario_file(tmp_path: pathlib.Path) -> None:
 
 
 def test_logs_are_written_in_the_frameworks_layout(tmp_path: pathlib.Path) -> None:
-    """--logs writes a file for each stream, named by its log_name. gpulens blocks reads them like the whole log."""
+    """--logs writes a file for each stream, named by its log_name. gpulens-lab blocks reads them like the whole log."""
     make_log(tmp_path / "a.json", "fig3.9", "--logs", str(tmp_path))
     names = [str(tmp_path / f"fig3.9-{i}.json") for i in (1, 2, 3)]
     second = json.loads(pathlib.Path(names[1]).read_text(encoding="utf-8"))
@@ -402,7 +402,7 @@ def test_invalid_scenarios_are_status_2(what: Json, why: str) -> None:
     text = what if isinstance(what, str) else json.dumps(what)
     result = gpulens("probe-kernels", "-", "--program", "/bin/false", stdin=text.encode())
     assert (result.returncode, result.stdout) == (2, "")
-    assert result.stderr.startswith("gpulens: standard input: ") and result.stderr.count("\n") == 1
+    assert result.stderr.startswith("gpulens-lab: standard input: ") and result.stderr.count("\n") == 1
     assert why in result.stderr
 
 
@@ -456,7 +456,7 @@ def test_invalid_logs_are_status_2(tmp_path: pathlib.Path, change: typing.Callab
     (tmp_path / "a.json").write_text(json.dumps(log))
     result = gpulens("blocks", str(tmp_path / "a.json"))
     assert (result.returncode, result.stdout) == (2, "")
-    assert result.stderr.startswith(f"gpulens: {tmp_path}/a.json: ") and why in result.stderr, result.stderr
+    assert result.stderr.startswith(f"gpulens-lab: {tmp_path}/a.json: ") and why in result.stderr, result.stderr
 
 
 @pytest.mark.parametrize("broken,why", (
@@ -468,17 +468,17 @@ def test_a_program_that_fails_is_status_3(broken: str, why: str) -> None:
     """The message has the program's own message and the invalid line of its output. Seen failing when an SM number
     beyond the last one was accepted."""
     result = gpulens("probe-kernels", "fig3.9", "--program", FAKE, env={"FAKE_BREAK": broken})
-    assert (result.returncode, result.stdout) == (3, "") and f"gpulens: {FAKE}: " in result.stderr
+    assert (result.returncode, result.stdout) == (3, "") and f"gpulens-lab: {FAKE}: " in result.stderr
     assert why in result.stderr, result.stderr
 
 
 def test_no_program_and_no_file_are_status_3(tmp_path: pathlib.Path) -> None:
     """If the tool was built without nvcc, the message says how to get the program."""
     (tmp_path / "bin").mkdir()
-    shutil.copy(TOOL, tmp_path / "bin/gpulens")
-    done_alone = gpulens("probe-kernels", "fig3.9", tool=tmp_path / "bin/gpulens")
+    shutil.copy(LAB, tmp_path / "bin/gpulens-lab")
+    done_alone = gpulens("probe-kernels", "fig3.9", tool=tmp_path / "bin/gpulens-lab")
     assert done_alone.returncode == 3 and done_alone.stderr == (
-        f"gpulens: {tmp_path}/lib/gpulens/gpulens-probe-kernels: not found; make probe in the sources of gpulens "
+        f"gpulens-lab: {tmp_path}/lib/gpulens/gpulens-probe-kernels: not found; make probe in the sources of gpulens "
         "builds it, name another program with --program, or use --simulate\n")
     assert gpulens("probe-kernels", "none.json", "--simulate").returncode == 3
     assert gpulens("blocks", "none.json").returncode == 3

@@ -16,7 +16,7 @@ from support.fakekfd import FakeKfd
 from support.fakeproc import BUSY, ENABLED, GR, LCE, Channel, FakeProc, Tsg, make_sample, sample_head, snapshot
 from support.fakerm import PROGRAM, ask_rm, fake_rm
 from support.measured import FAKE, fake_environment, measured_program
-from support.program import ROOT, TOOL, gpulens, image
+from support.program import LAB, ROOT, TOOL, gpulens, image, tool_of
 
 ON_ENG = 6  # NV_PCCSR_CHANNEL_STATUS_ON_PBDMA_AND_ENG
 README = "".join((ROOT / name).read_text(encoding="utf-8") for name in ("README.md", "docs/tool.md"))
@@ -58,8 +58,9 @@ CLAIMS = {
     "gpulens masks --amd 15,15,15,15 --sizes 30,30": Claim(
         "masks --amd 15,15,15,15 --sizes 30,30", r"0x33333333,0x3333333\n(.|\n)*0xcccccccc,0xccccccc"),
     "gpulens amd": Claim("amd --from kfd", r"^No AMD GPU in the topology\n(.|\n)*^Note: .*not on a machine with one$"),
-    "gpulens probe-kernels fig3.9 -o log.json": Claim("probe-kernels fig3.9 --simulate -o log.json", ""),
-    "gpulens blocks log.json --check -o log.svg": Claim("blocks log.json --check -o log.svg", "no rule is violated"),
+    "gpulens-lab probe-kernels fig3.9 -o log.json": Claim("probe-kernels fig3.9 --simulate -o log.json", ""),
+    "gpulens-lab blocks log.json --check -o log.svg": Claim("blocks log.json --check -o log.svg",
+                                                            "no rule is violated"),
     "gpulens export --prometheus": Claim("-i IMAGE export --prometheus", r"^gpulens_tsgs\{"),
     "gpulens --source rm isolation": Claim("--source rm isolation", r"GH100(.|\n)*hazards found", 0, fake_rm()),
     "gpulens run -- python3 train.py": Claim(f"run -- {shlex.join(PROGRAM)}", "TSG", 7, fake_rm()),
@@ -84,10 +85,10 @@ CLAIMS = {
         r"probe +held(.|\n)*memory +1 (.|\n)*^held: no evidence against", 0, fake_environment()),
     "gpulens load memory --half b --for 10s": Claim(
         f"neighbour memory --half b --for 100ms --probe {FAKE}", "memory: 12 launches in 0.1 s", 0, fake_environment()),
-    "gpulens experiment sharing --simulate": Claim(
+    "gpulens-lab experiment sharing --simulate": Claim(
         "experiment sharing --simulate", "together, nothing else +300 +7.35 +8.36 +2.09 +78\n"),
-    "gpulens experiment fig6 --simulate": Claim("experiment fig6 --simulate", "R4, seen: the tasks take turns"),
-    "gpulens tenants cases": Claim("tenants cases --program ./tenants", "Way +Case +Ms\nmasks +alone +1.500"),
+    "gpulens-lab experiment fig6 --simulate": Claim("experiment fig6 --simulate", "R4, seen: the tasks take turns"),
+    "gpulens-lab tenants cases": Claim("tenants cases --program ./tenants", "Way +Case +Ms\nmasks +alone +1.500"),
     "gpulens report a.rec b.rec -o fleet.perfetto-trace": Claim(
         "report a.rec b.rec -o fleet.perfetto-trace", r"a(.|\n)*Engine +TSG(.|\n)*b(.|\n)*Engine +TSG"),
     "gpulens -i gpu.image": Claim("-i IMAGE", "^AD102"),
@@ -152,8 +153,9 @@ def test_a_command_of_the_readme_does_what_it_says(command: str, folder: pathlib
     """Run with a folder in place of /proc, a recorded GPU, a simulation or the tests' driver. Seen failing with another
     pattern for each."""
     claim = CLAIMS[command]
-    done = subprocess.run([str(TOOL), *fill_names(folder, claim.words)], cwd=folder, check=False, capture_output=True,
-                          text=True, timeout=600, env={**os.environ, "LC_ALL": "C.UTF-8", **claim.env})
+    done = subprocess.run([str(tool_of(claim.words.split())), *fill_names(folder, claim.words)], cwd=folder,
+                          check=False, capture_output=True, text=True, timeout=600,
+                          env={**os.environ, "LC_ALL": "C.UTF-8", **claim.env})
     assert done.returncode == claim.status, done.stderr
     assert re.search(claim.prints, done.stdout + done.stderr, re.M), done.stdout + done.stderr
     for file in re.findall(r"-o (\S+)", claim.words):
@@ -162,7 +164,7 @@ def test_a_command_of_the_readme_does_what_it_says(command: str, folder: pathlib
 
 SWEEP = f"sweep --scenario matrix-copy --probe {FAKE}"
 # Command and option with a default in --help: words without the option, and the value. The output must be the same.
-EVALUATE = "plan --evaluate --json --tasks 5 --from 2 --to 4 --sets 2"
+EVALUATE = "evaluate --json --tasks 5 --from 2 --to 4 --sets 2"
 SIMULATE = "probe-kernels fig3.9 --simulate -o -"
 SAME = {
     ("", "--source"): ("--proc PROC chip", "auto"),
@@ -176,13 +178,18 @@ SAME = {
     ("plan", "--quantum"): ("plan tasks.json --tpcs 40", "1"),
     ("plan", "--least"): ("plan tasks.json --tpcs 40", "1"),
     ("plan", "--place"): ("-i IMAGE plan tasks.json", "packed"),
-    ("plan", "--tpcs"): (EVALUATE, "68"),
-    ("plan", "--tasks"): ("plan --evaluate --json --from 2 --to 2 --sets 1", "50 --tasks 200"),
-    ("plan", "--sets"): ("plan --evaluate --json --tasks 5 --from 2 --to 2", "100"),
-    ("plan", "--seed"): (EVALUATE, "1"),
-    ("plan", "--from"): ("plan --evaluate --json --tasks 5 --to 4 --sets 2", "2"),
-    ("plan", "--to"): ("plan --evaluate --json --tasks 5 --tpcs 8 --sets 2", "8"),
-    ("plan", "--step"): (EVALUATE, "2"),
+    ("evaluate", "--tpcs"): (EVALUATE, "68"),
+    ("evaluate", "--tasks"): ("evaluate --json --from 2 --to 2 --sets 1", "50 --tasks 200"),
+    ("evaluate", "--sets"): ("evaluate --json --tasks 5 --from 2 --to 2", "100"),
+    ("evaluate", "--seed"): (EVALUATE, "1"),
+    ("evaluate", "--from"): ("evaluate --json --tasks 5 --to 4 --sets 2", "2"),
+    ("evaluate", "--to"): ("evaluate --json --tasks 5 --tpcs 8 --sets 2", "8"),
+    ("evaluate", "--step"): (EVALUATE, "2"),
+    ("evaluate", "--test"): (EVALUATE, "edf"),
+    ("evaluate", "--start"): (EVALUATE, "largest"),
+    ("evaluate", "--ties"): (EVALUATE, "first"),
+    ("evaluate", "--quantum"): (EVALUATE, "1"),
+    ("evaluate", "--least"): (EVALUATE, "1"),
     ("simulate", "--for"): (f"simulate --policy {ROOT}/docs/schedule-table1.json", "10s"),
     ("probe-kernels", "--sms"): (SIMULATE, "2"),
     ("probe-kernels", "--threads-per-sm"): (SIMULATE, "2048"),
@@ -199,7 +206,7 @@ SAME = {
     ("sweep", "--place"): (f"{SWEEP} --json --repeat 1 --sizes 20", "packed"),
     ("sweep", "--output"): (f"{SWEEP} --repeat 1 --sizes 66", "/dev/stdout"),
     ("export", "--output"): ("-i IMAGE export --prometheus", "-"),
-    ("simulate", "--latencies"): ("simulate warps", "3,1,1,7,1,1"),
+    ("warps", "--latencies"): ("warps", "3,1,1,7,1,1"),
     ("masks", "--place"): ("masks --amd 15,15 --sizes 3", "packed"),
     ("top", "--every"): ("--proc TOP top --batch 1 --delay 100ms", "1ms"),
     ("top", "--window"): ("--proc TOP top --batch 1 --delay 100ms", "5s"),
@@ -220,11 +227,11 @@ ELSEWHERE = {
     ("run", "--output"): "tests/cli/test_rm.py, the table",
     ("run", "--slot"): "tests/cli/test_slots.py, slots without a number",
     ("run", "--priority"): "tests/cli/test_slots.py, programs without one",
-    ("plan", "--cap"): "no limit",
+    ("evaluate", "--cap"): "no limit",
+    ("warps", "KERNEL"): "tests/tools/warps_test.cc",
     **{("plan", option): "tests/cli/test_plan.py, the same plan without costs" for option in ("--control", "--switch")},
     ("plan", "--on"): "tests/cli/test_places.py; with the option the plan also says who carries it out",
     ("sweep", "--on"): "tests/cli/test_sweep.py",
-    ("simulate", "TSG"): "tests/tools/warps_test.cc",
     ("simulate", "--switch"): "no time",
     ("schedule", "--for"): "tests/vm/test_schedule_live.py ends it by a signal",
     **{("schedule", option): "tests/vm/test_schedule_live.py" for option in ("--every", "--lease", "--state")},
@@ -253,15 +260,17 @@ ELSEWHERE = {
 
 def documented_defaults() -> "set[tuple[str, str]]":
     """Command and long option, or argument, of each "(default: ...)" in --help-all."""
-    found, command, option, about = set(), "", "", ""
-    for line in gpulens("--help-all").stdout.splitlines():
-        if re.fullmatch("[a-z][a-z-]+", line):
-            command, option, about = line, "", ""
-        name = re.match(r"^ {2,4}(?:-\w,)?(--[a-z-]+)|^ {2,6}([A-Z]+)\s", line)
-        option, about = ((name[1] or name[2]), "") if name else (option, about)
-        about += " " + line.strip()
-        if re.search(r"\(default(?: for [a-z-]+)?:", about):
-            found.add((command, option))
+    found = set()
+    for tool in (TOOL, LAB):
+        command, option, about = "", "", ""
+        for line in gpulens("--help-all", tool=tool).stdout.splitlines():
+            if re.fullmatch("[a-z][a-z-]+", line):
+                command, option, about = line, "", ""
+            name = re.match(r"^ {2,4}(?:-\w,)?(--[a-z-]+)|^ {2,6}([A-Z]+)\s", line)
+            option, about = ((name[1] or name[2]), "") if name else (option, about)
+            about += " " + line.strip()
+            if re.search(r"\(default(?: for [a-z-]+)?:", about):
+                found.add((command, option))
     return found
 
 
@@ -276,8 +285,8 @@ def test_a_default_is_what_happens_without_the_option(where: "tuple[str, str]", 
     words, value = SAME[where]
 
     def run_script(more: str) -> "tuple[int, str]":
-        done = subprocess.run([str(TOOL), *fill_names(folder, f"{words} {more}")], cwd=folder, check=False,
-                              capture_output=True, text=True, timeout=600, env={
+        done = subprocess.run([str(tool_of(words.split())), *fill_names(folder, f"{words} {more}")], cwd=folder,
+                              check=False, capture_output=True, text=True, timeout=600, env={
                                   **(fake_environment() if where[0] == "sweep" else os.environ), "LC_ALL": "C.UTF-8"})
         assert done.stdout, done.stderr
         return done.returncode, done.stdout

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Copies before and after kernels in gpulens probe-kernels and blocks: RTSS'17's rules C1 to C4, and RTAS'24's R4 and
-R5."""
+"""Copies before and after kernels in gpulens-lab probe-kernels and blocks: RTSS'17's rules C1 to C4, and RTAS'24's R4
+and R5."""
 
 import json
 import pathlib

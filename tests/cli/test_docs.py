@@ -8,13 +8,15 @@ import subprocess
 import typing
 
 import pytest
-from support.program import DOCS, ROOT, gpulens
+from support.program import DOCS, LAB, LAB_COMMANDS, ROOT, TOOL, gpulens, tool_of
 
-HELP_ALL = gpulens("--help-all").stdout
+HELP_ALL = {tool.name: gpulens("--help-all", tool=tool).stdout for tool in (TOOL, LAB)}
 # "record" alone on a line and its text indented below; options as "  -o,--output FILE ..."
-COMMANDS = sorted(re.findall(r"^([a-z-]+)\n  \S", HELP_ALL, re.M))
-OPTIONS = sorted(set(re.findall(r"^ {2,4}(?:(-\w),)?(--[a-z-]+)", HELP_ALL, re.M)))
-PAGES = ["gpulens.1", *(f"gpulens-{command}.1" for command in COMMANDS)]
+COMMANDS = {name: sorted(re.findall(r"^([a-z-]+)\n  \S", text, re.M)) for name, text in HELP_ALL.items()}
+OPTIONS = {name: sorted(set(re.findall(r"^ {2,4}(?:(-\w),)?(--[a-z-]+)", text, re.M)))
+           for name, text in HELP_ALL.items()}
+EACH = [(name, command) for name, commands in COMMANDS.items() for command in commands]
+PAGES = ["gpulens.1", "gpulens-lab.1", *(f"{name}-{command}.1" for name, command in EACH)]
 LIBRARY = ["gpulens-partition.3", "libsmctrl.3"]
 ALL_PAGES = [*(f"man1/{page}" for page in PAGES), *(f"man3/{page}" for page in LIBRARY), "man5/gpulens.5"]
 
@@ -33,14 +35,15 @@ def render_page(page: str) -> str:
 
 def test_help_all_lists_every_command() -> None:
     """The tests below use these lists: they have some commands that exist for certain, and options of several."""
-    assert {"chip", "record", "timeslice", "export"} <= set(COMMANDS) and len(COMMANDS) >= 18
-    assert {("-i", "--image"), ("", "--listen"), ("", "--dry-run")} <= set(OPTIONS)
+    assert {"chip", "record", "timeslice", "export"} <= set(COMMANDS["gpulens"]) and len(COMMANDS["gpulens"]) >= 18
+    assert {("-i", "--image"), ("", "--listen"), ("", "--dry-run")} <= set(OPTIONS["gpulens"])
+    assert COMMANDS["gpulens-lab"] == sorted(LAB_COMMANDS)
 
 
 def test_help_is_free_of_the_parsers_notation() -> None:
     """The help has no types, ranges or maps in CLI11's notation. Seen failing with "value in {auto->0,...}" of
     --source."""
-    assert not re.findall(r"->|\bin [\[{]|\b(?:UINT|INT|TEXT|FLOAT|BOOLEAN)\b", HELP_ALL)
+    assert not re.findall(r"->|\bin [\[{]|\b(?:UINT|INT|TEXT|FLOAT|BOOLEAN)\b", "".join(HELP_ALL.values()))
 
 
 @pytest.mark.parametrize("value", ["2", "7", "", "RM"])
@@ -66,26 +69,27 @@ def test_there_is_a_page_for_each_command_and_no_other() -> None:
     assert sorted(file.name for file in (DOCS / "man1").iterdir()) == sorted(PAGES)
 
 
-def test_the_page_has_every_command_and_option() -> None:
+@pytest.mark.parametrize("program", COMMANDS)
+def test_the_page_has_every_command_and_option(program: str) -> None:
     """gpulens(1) has everything that --help-all has, exit statuses, files and the environment; a command's page has its
     own options. Seen failing without the commands' own options in gpulens(1)."""
-    page = render_page("gpulens.1")
-    for command in COMMANDS:
+    page = render_page(f"{program}.1")
+    for command in COMMANDS[program]:
         assert re.search(rf"^   {command}$", page, re.M), command
-        own = render_page(f"gpulens-{command}.1")
+        own = render_page(f"{program}-{command}.1")
         for option in options_of(command):
             assert re.search(rf"^ +(-\w.*)?{option}\b", own, re.M), (command, option)
-    for short, long in OPTIONS:
+    for short, long in OPTIONS[program]:
         assert re.search(rf"^ +{short + '.*, ' if short else ''}{long}\b", page, re.M), long
     for heading in ("EXAMPLES", "EXIT STATUS", "FILES", "ENVIRONMENT", "SEE ALSO"):
         assert re.search(rf"^{heading}$", page, re.M), heading
     assert re.search(r"^ +3 +no GPU to show", page, re.M) and "NO_COLOR" in page
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-def test_the_page_of_a_command_describes_it(command: str) -> None:
+@pytest.mark.parametrize("program,command", EACH)
+def test_the_page_of_a_command_describes_it(program: str, command: str) -> None:
     """More than the one line of NAME, the files, and where else to read. Seen failing without a description."""
-    text = render_page(f"gpulens-{command}.1")
+    text = render_page(f"{program}-{command}.1")
     sections = dict(re.findall(r"^([A-Z][A-Z ]+)\n((?:^ .*\n|\n)+)", text, re.M))
     assert {"NAME", "SYNOPSIS", "DESCRIPTION", "OPTIONS", "EXAMPLES", "EXIT STATUS", "FILES", "SEE ALSO"} <= {*sections}
     assert len(sections["DESCRIPTION"].split()) >= 7
@@ -158,27 +162,27 @@ def test_the_pages_of_the_library_have_every_function() -> None:
 def test_documents_that_help_names_are_installed() -> None:
     """docs/NAME in help and manual pages is a file, and of a kind that CMake installs beside the manual pages. Seen
     failing with a document that is not there."""
-    rule = (ROOT / "tools/gpulens/CMakeLists.txt").read_text(encoding="utf-8").split("file(GLOB DOCUMENTS")[1]
+    rule = (ROOT / "tools/docs/CMakeLists.txt").read_text(encoding="utf-8").split("file(GLOB DOCUMENTS")[1]
     kinds = tuple(re.findall(r"docs/\*?(\.?\w*\.\w+)", rule))
     assert {".md", ".json", "top.txt"} <= set(kinds)
-    text = HELP_ALL + gpulens("--help").stdout + "".join(render_page(page) for page in PAGES)
+    text = "".join(HELP_ALL.values()) + gpulens("--help").stdout + "".join(render_page(page) for page in PAGES)
     named = set(re.findall(r"\bdocs/([\w-]+\.\w+)", text))
     assert named
     for name in named:
         assert (ROOT / "docs" / name).is_file() and name.endswith(kinds), name
 
 
-@pytest.mark.parametrize("command", ["", *COMMANDS])
-def test_help_shows_an_example(command: str) -> None:
+@pytest.mark.parametrize("program,command", [("gpulens", ""), ("gpulens-lab", ""), *EACH])
+def test_help_shows_an_example(program: str, command: str) -> None:
     """--help and the manual page have a line that calls this command, with existing options. Seen failing without the
     footers of commands."""
-    text = gpulens(*command.split(), "--help").stdout
+    text = gpulens(*command.split(), "--help", tool=TOOL.with_name(program)).stdout
     examples = re.findall(r"^  (\S.*)", text.split("Examples:\n")[1].split("\n\n")[0], re.M)
     assert examples
     for line in examples:
-        assert re.search(rf"\bgpulens\b.*{command}", line), line
+        assert re.search(rf"\b{program}\b.*{command}", line), line
         for option in re.findall(r" (--[a-z-]+)", line.split("|")[0]):
-            assert option in {long for _, long in OPTIONS}, line
+            assert option in {long for _, long in OPTIONS[program]}, line
 
 
 def complete_in_bash(*words: str, cwd: pathlib.Path = DOCS) -> typing.List[str]:
@@ -186,9 +190,10 @@ def complete_in_bash(*words: str, cwd: pathlib.Path = DOCS) -> typing.List[str]:
     registers."""
     script = """. "$1"; shift
         COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1))
-        $(complete -p gpulens | sed 's/.*-F \\([^ ]*\\).*/\\1/') gpulens "${@: -1}" "${@: -2:1}"
+        $(complete -p "$1" | sed 's/.*-F \\([^ ]*\\).*/\\1/') "$1" "${@: -1}" "${@: -2:1}"
         printf '%s\\n' "${COMPREPLY[@]}" """
-    done = subprocess.run(["bash", "-uc", script, "bash", str(DOCS / "bash/gpulens"), "gpulens", *words], cwd=cwd,
+    program = tool_of(words).name
+    done = subprocess.run(["bash", "-uc", script, "bash", str(DOCS / "bash" / program), program, *words], cwd=cwd,
                           check=True, capture_output=True)
     assert not done.stderr, done.stderr
     return done.stdout.decode().split()
@@ -196,9 +201,9 @@ def complete_in_bash(*words: str, cwd: pathlib.Path = DOCS) -> typing.List[str]:
 
 def test_bash_offers_every_command_and_option() -> None:
     """At the start all commands, after a command its own options and the common ones. Seen failing without flags."""
-    assert sorted(complete_in_bash("")) == COMMANDS
+    assert sorted(complete_in_bash("")) == COMMANDS["gpulens"]
     assert complete_in_bash("rec") == ["record"]
-    for command in COMMANDS:
+    for _, command in EACH:
         offered = complete_in_bash(command, "-")
         assert options_of(command) | {"--image", "--gpu", "--json"} <= set(offered), command
         assert len(offered) == len(set(offered)), "twice"
@@ -277,18 +282,19 @@ def test_values_of_measuring_commands_are_offered() -> None:
     assert ":UNIT:(us ms s)" in (DOCS / "zsh/_gpulens").read_text(encoding="utf-8")
 
 
-def test_zsh_completion_has_every_command_and_option() -> None:
+@pytest.mark.parametrize("program", COMMANDS)
+def test_zsh_completion_has_every_command_and_option(program: str) -> None:
     """zsh parses the file, compinit assigns it to gpulens, and it has every command and option. Seen failing with an
     unescaped quote."""
-    file = DOCS / "zsh/_gpulens"
+    file = DOCS / "zsh" / f"_{program}"
     subprocess.run(["zsh", "-n", str(file)], check=True)
-    script = "fpath=($1 $fpath); autoload -U compinit && compinit -u -D && print -r -- $_comps[gpulens]"
-    done = subprocess.run(["zsh", "-fc", script, "zsh", str(file.parent)], check=True, capture_output=True)
-    assert (done.stdout, done.stderr) == (b"_gpulens\n", b"")
+    script = "fpath=($1 $fpath); autoload -U compinit && compinit -u -D && print -r -- $_comps[$2]"
+    done = subprocess.run(["zsh", "-fc", script, "zsh", str(file.parent), program], check=True, capture_output=True)
+    assert (done.stdout, done.stderr) == (f"_{program}\n".encode(), b"")
     text = file.read_text()
-    for command in COMMANDS:
+    for command in COMMANDS[program]:
         assert f"\t\t'{command}:" in text and f"\t{command})\n" in text, command
-    for short, long in OPTIONS:
+    for short, long in OPTIONS[program]:
         assert f"{long}[" in text and (not short or f"{short}[" in text), long
 
 

@@ -13,7 +13,7 @@ import typing
 
 import pytest
 from support.fakekfd import FakeKfd
-from support.program import ROOT, gpulens, image
+from support.program import LAB, LAB_COMMANDS, ROOT, TOOL, gpulens, image
 
 DOCUMENTS = [*(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md")),
              *sorted((ROOT / "docs").glob("*.md"))]
@@ -29,7 +29,7 @@ CITED = re.compile(r"\.ref\.txt$|^gk104-disable-graphics-power-gating\.txt$"
                    r"|^(?:hw_\w+|nv_arch|dev_\w+|pci-sysfs|resource|gr_\w+|grmgr|g[fkm]1\d\d|gk20a|nvdebug_entry"
                    r"|kfd_\w+|v\w+_structs)\.[ch]$")
 
-COMMANDS = set(re.findall(r"^([a-z-]+)\n  \S", gpulens("--help-all").stdout, re.M))
+COMMANDS = {*re.findall(r"^([a-z-]+)\n  \S", gpulens("--help-all").stdout, re.M), *LAB_COMMANDS}
 
 
 def indented_blocks(document: str) -> typing.List[typing.List[str]]:
@@ -66,7 +66,7 @@ def run_shown_command(command: str, folder: pathlib.Path) -> typing.Optional[str
         return gpulens("-i", str(image(recorded[read[1]])), "proc", read[2]).stdout
     if command == "sudo gpulens":
         return gpulens("-i", str(image("ad102"))).stdout
-    if not command.startswith("gpulens "):
+    if not command.startswith(("gpulens ", "gpulens-lab ")):
         return None
     for name, chip in (("gpu.image", "ad102"), ("h100.image", "gh100")):
         (folder / name).write_bytes(image(chip).read_bytes())
@@ -75,9 +75,9 @@ def run_shown_command(command: str, folder: pathlib.Path) -> typing.Optional[str
     (folder / "times.csv").write_text(re.sub("^    ", "", times, flags=re.M))
     (folder / "docs").symlink_to(ROOT / "docs")
     FakeKfd(folder / "copy").show_example()
-    script = command.replace("gpulens", str(ROOT / "build/bin/gpulens"), 1)
+    script = f"{TOOL.parent}/{command}"
     if "blocks" in command:
-        script = f"{ROOT}/build/bin/gpulens probe-kernels fig3.9 --simulate --sms 2 -o log.json && {script}"
+        script = f"{LAB} probe-kernels fig3.9 --simulate --sms 2 -o log.json && {script}"
     done = subprocess.run(script, shell=True, cwd=folder, check=False, stdout=subprocess.PIPE,
                           env={**os.environ, "LC_ALL": "C.UTF-8"})
     return done.stdout.decode()
@@ -137,9 +137,10 @@ def test_files_that_are_named_exist(document: str) -> None:
 
 
 def tool_calls(document: str) -> typing.List[typing.List[str]]:
-    """The words of each call of gpulens in a document's blocks."""
+    """The words of each call of gpulens or gpulens-lab in a document's blocks."""
     lines = [line for block in indented_blocks(document) for line in block]
-    found = [re.search(r"(?:^|[$#] |sudo )gpulens((?: +\S+)*)", re.split(r" {2,}| #", line)[0]) for line in lines]
+    found = [re.search(r"(?:^|[$#] |sudo )gpulens(?:-lab)?((?: +\S+)*)", re.split(r" {2,}| #", line)[0])
+             for line in lines]
     return [match[1].split(" -- ")[0].split() for match in found if match]
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""gpulens experiment without a GPU: simulations by the rules of RTAS'24 and RTAS'23, and by rules that are broken,
+"""gpulens-lab experiment without a GPU: simulations by the rules of RTAS'24 and RTAS'23, and by rules that are broken,
 before the judge that measurements have as well; and measurements with the tests' libcuda."""
 
 import csv
@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from support.fakeclock import CLOCK, run_by_clock
 from support.measured import check_report, check_schema, fake_environment, run_gpulens
-from support.program import ROOT, TOOL
+from support.program import LAB, ROOT
 
 SVG = "{http://www.w3.org/2000/svg}"
 TRACES = {"r1": "R1", "fig5": "R2", "fig6": "R4", "fig7": "R4", "fig8": "R5", "fig9": "R5", "fig10": "R8"}
@@ -192,7 +192,7 @@ def test_bad_words_are_named(words: "list[str]", why: str) -> None:
 def measure_one(name: str, folder: pathlib.Path, *words: str, status: int = 0, turns: bool = True, **env: str) -> Any:
     """The only result of a measurement by the tests' clock, with that status."""
     more = {**env, **({"FAKE_CUDA_TURNS": str(folder / f"{name}-{len(list(folder.iterdir()))}")} if turns else {})}
-    done = run_by_clock([TOOL, "--json", "experiment", name, "--run", "150ms", *words],
+    done = run_by_clock([LAB, "--json", "experiment", name, "--run", "150ms", *words],
                         CLOCK.environment(**fake_environment(**more)))
     assert done.returncode == status, done.stderr + done.stdout
     (result,) = check_schema("experiment", json.loads(done.stdout))["results"]

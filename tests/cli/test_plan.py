@@ -12,7 +12,7 @@ import xml.etree.ElementTree
 
 import jsonschema
 import pytest
-from support.program import ROOT, TOOL, gpulens, image, image_without_tpc_table
+from support.program import LAB, ROOT, gpulens, image, image_without_tpc_table
 from test_rm import ask_rm
 
 EXAMPLE = ROOT / "docs/plan-example.json"
@@ -386,42 +386,34 @@ def test_invalid_files_are_status_2(text: str, why: str) -> None:
 
 
 USAGE = [
-    (["plan"], "either FILE, --evaluate or --status is wanted"),
-    (["plan", str(EXAMPLE), "--evaluate"], "either FILE, --evaluate or --status is wanted"),
+    (["plan"], "either FILE or --status is wanted"),
     (["plan", str(EXAMPLE), "--tpcs", "0"], "--tpcs"),
     (["plan", str(EXAMPLE), "--tpcs", "4", "-g", "0"], "--tpcs: a GPU is named as well"),
-    (["plan", "--evaluate", "-g", "0"], "--evaluate: a GPU is named as well"),
-    (["plan", str(EXAMPLE), "--sets", "4"], "--evaluate"),
+    (["evaluate", "-g", "0"], "evaluate"),
+    (["plan", str(EXAMPLE), "--sets", "4"], "no option --sets"),
     (["plan", str(EXAMPLE), "--test", "rm"], "--test"),
     (["plan", str(EXAMPLE), "--heuristic", "best"], "--heuristic"),
     (["plan", str(EXAMPLE), "--exact", "--heuristic", "1g"], "--heuristic excludes --exact"),
-    (["plan", str(EXAMPLE), "--exact", "--start", "smallest"], "--exact excludes --start"),
-    (["plan", str(EXAMPLE), "--exact", "--ties", "last"], "--exact excludes --ties"),
+    (["plan", str(EXAMPLE), "--exact", "--start", "smallest"], "--start excludes --exact"),
+    (["plan", str(EXAMPLE), "--exact", "--ties", "last"], "--ties excludes --exact"),
     (["plan", str(EXAMPLE), "--heuristic", "1g", "--start", "smallest"], "--start: 1g merges no partitions"),
     (["plan", str(EXAMPLE), "--heuristic", "even", "--start", "smallest"], "--start: even merges no partitions"),
     (["plan", str(EXAMPLE), "--heuristic", "bf-ina", "--ties", "last"], "--ties: bf-ina is not sms"),
     (["plan", str(EXAMPLE), "--tpcs", "9", "--place", "packed"], "--tpcs excludes --place"),
-    (["plan", "--evaluate", "--exact"], "--exact excludes --evaluate"),
-    (["plan", "--evaluate", "--heuristic", "1g"], "--heuristic excludes --evaluate"),
-    (["plan", "--evaluate", "--place", "packed"], "--place excludes --evaluate"),
-    (["plan", "--evaluate", "--spare", "keep"], "--spare excludes --evaluate"),
-    (["plan", "--evaluate", "--memory", "shared"], "--memory excludes --evaluate"),
-    (["plan", "--evaluate", "--quiet"], "--quiet excludes --evaluate"),
-    (["plan", "--evaluate", "--switch", "1us"], "--switch excludes --evaluate"),
     (["plan", str(EXAMPLE), "--tpcs", "9", "--test", "density", "--control", "1us"],
      "--control: test density has no form that counts it"),
     (["plan", str(EXAMPLE), "--tpcs", "9", "--test", "lp-edf", "--switch", "1us"],
      "--switch: test lp-edf has no form that counts it"),
     (["plan", str(EXAMPLE), "--tpcs", "9", "--switch", "2s"], "not a time of up to 1s: 2s"),
-    (["plan", "--evaluate", "--literal", "--no-serial-part"], "excludes"),
-    (["plan", "--evaluate", "--times"], "--times: no FILE.csv is named with --output"),
-    (["plan", "--evaluate", "--times", "-o", "curves.svg"], "--times: no FILE.csv is named with --output"),
-    (["plan", "--evaluate", "-o", "curves.png"], "neither .csv nor .svg: curves.png"),
-    (["plan", "--evaluate", "--from", "9", "--to", "8"], "--from is above --to"),
-    (["plan", "--evaluate", "--step", "0"], "not a utilization: 0"),
-    (["plan", "--evaluate", "--tpcs", "3", "--quantum", "4"],
+    (["evaluate", "--literal", "--no-serial-part"], "excludes"),
+    (["evaluate", "--times"], "--times: no FILE.csv is named with --output"),
+    (["evaluate", "--times", "-o", "curves.svg"], "--times: no FILE.csv is named with --output"),
+    (["evaluate", "-o", "curves.png"], "neither .csv nor .svg: curves.png"),
+    (["evaluate", "--from", "9", "--to", "8"], "--from is above --to"),
+    (["evaluate", "--step", "0"], "not a utilization: 0"),
+    (["evaluate", "--tpcs", "3", "--quantum", "4"],
      "--least and --quantum allow no partition on that number of TPCs"),
-    (["plan", "--evaluate", "--tasks", "5", "--cap", "1", "--sets", "1"],
+    (["evaluate", "--tasks", "5", "--cap", "1", "--sets", "1"],
      "5 tasks with a utilization of at most 1 cannot have a total utilization of"),
 ]
 
@@ -450,7 +442,7 @@ def test_evaluation_is_written_as_csv_and_curves(tmp_path: pathlib.Path) -> None
     """Text, JSON, CSV and drawing have the same numbers, for two sizes of sets; without a terminal there is no progress
     bar."""
     files = [tmp_path / "curves.csv", tmp_path / "curves.svg"]
-    words = ["plan", "--evaluate", "--tasks", "10", "--tasks", "20", "--tpcs", "16", "--sets", "8", "--from", "6",
+    words = ["evaluate", "--tasks", "10", "--tasks", "20", "--tpcs", "16", "--sets", "8", "--from", "6",
              "--to", "14", "--seed", "5"]
     done = gpulens(*words, "-o", str(files[0]), "-o", str(files[1]))
     assert (done.returncode, done.stderr) == (0, "")
@@ -478,7 +470,7 @@ def test_progress_is_shown_on_a_terminal() -> None:
     """A bar on standard error, which is erased at the end; standard output is unchanged."""
     pid, terminal = pty.fork()
     if pid == 0:
-        os.execv(TOOL, [str(TOOL), "plan", "--evaluate", "--tasks", "30", "--sets", "30", "--from", "30", "--to", "40"])
+        os.execv(LAB, [str(LAB), "evaluate", "--tasks", "30", "--sets", "30", "--from", "30", "--to", "40"])
     shown = b""
     try:
         while piece := os.read(terminal, 4096):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Plugins of gpulens probe-kernels: docs/plugin-example.cu and a C plugin with faults, in the real program with
+"""Plugins of gpulens-lab probe-kernels: docs/plugin-example.cu and a C plugin with faults, in the real program with
 tests/support/cuda/fake_runtime.cc: a GPU of 4 SMs whose clock is CLOCK_MONOTONIC."""
 
 import json
@@ -260,8 +260,8 @@ def test_simulation(tmp_path: pathlib.Path) -> None:
     """--simulate refuses a plugin by name, unless the scenario says what it launches."""
     kernel = {"kernel_label": "A", "duration": 5000000, "block_count": 3, "thread_count": 64, "delay": 0.5}
     done = gpulens("probe-kernels", write_scenario(tmp_path, make_plugin("a/b.so")), "--simulate")
-    assert (done.returncode, done.stderr) == (2, 'gpulens: s: a/b.so: what a plugin launches is unknown to --simulate '
-                                                 'unless its key "kernels" says it\n')
+    assert (done.returncode, done.stderr) == (2, 'gpulens-lab: s: a/b.so: what a plugin launches is unknown to '
+                                                 '--simulate unless its key "kernels" says it\n')
     done = gpulens("probe-kernels", write_scenario(tmp_path, make_plugin("a/b.so", kernels=[kernel], release_time=1)),
                    "--simulate", "-o", "-")
     log = check_schema("log", json.loads(done.stdout))

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""gpulens probe-kernels and blocks with masks, priorities, iterations and several processes: the scenarios of RTAS'23,
-with fake_probe.py instead of the program that needs CUDA, and the checker's answer to a log that breaks a rule."""
+"""gpulens-lab probe-kernels and blocks with masks, priorities, iterations and several processes: the scenarios of
+RTAS'23, with fake_probe.py instead of the program that needs CUDA, and the checker's answer to a log that breaks a
+rule."""
 
 import json
 import pathlib

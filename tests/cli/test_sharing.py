@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""gpulens experiment sharing, on the tests' driver, libcuda and daemon of MPS: the ways are measured with
+"""gpulens-lab experiment sharing, on the tests' driver, libcuda and daemon of MPS: the ways are measured with
 tests/support/rm/fake_load.cc in place of gpulens-schedule-load, on a GPU whose turns follow time slices."""
 
 import contextlib
@@ -14,7 +14,7 @@ import pytest
 from support.fakeclock import CLOCK, run_by_clock
 from support.fakemps import write_daemon
 from support.measured import check_schema
-from support.program import ROOT
+from support.program import LAB, ROOT
 from support.scheduled import BIN, make_environment, place_tool, write_results
 
 WAYS = ["alone", "together, nothing else", "run --schedule urgent, best-effort",
@@ -26,7 +26,7 @@ Json = typing.Any
 
 def make_call(folder: pathlib.Path, *words: str, hold: str = "works", **env: str) -> "tuple[list[str], dict[str, str]]":
     """The words of the command and its environment."""
-    tool, temporary, state = place_tool(folder, BIN / "fake-load"), folder / "temporary", folder / "gpulens"
+    tool, temporary, state = place_tool(folder, BIN / "fake-load", LAB.name), folder / "temporary", folder / "gpulens"
     if not state.exists():
         temporary.mkdir()
         state.mkdir()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""gpulens tenants with scripts in place of its program, which needs a GPU."""
+"""gpulens-lab tenants with scripts in place of its program, which needs a GPU."""
 
 import json
 import pathlib
@@ -10,7 +10,7 @@ from support.measured import UUID, check_schema, run_gpulens
 
 
 def run_tenants(script: str, folder: pathlib.Path, *words: str) -> "subprocess.CompletedProcess[str]":
-    """gpulens tenants with a shell script in place of its program."""
+    """gpulens-lab tenants with a shell script in place of its program."""
     program = folder / "program"
     program.write_text(f"#!/bin/sh\n{script}\n", encoding="ascii")
     program.chmod(0o755)

@@ -4,15 +4,17 @@
 import json
 import pathlib
 import re
+import shutil
 import typing
 
 import pytest
 from support.fakekfd import FakeKfd
 from support.fakeproc import BUSY, ENABLED, Channel, FakeProc, Tsg, snapshot
 from support.measured import FAKE, fake_environment
-from support.program import ROOT, gpulens, image, scenario_of
+from support.program import LAB, ROOT, TOOL, gpulens, image, scenario_of, tool_of
 
-COMMANDS = sorted(re.findall(r"^([a-z-]+)\n  \S", gpulens("--help-all").stdout, re.M))
+COMMANDS = sorted(re.findall(r"^([a-z-]+)\n  \S", gpulens("--help-all").stdout + gpulens(
+    "--help-all", tool=LAB).stdout, re.M))
 MANY = "gpulens --help lists commands and options."
 SHOW = ("chip", "engines", "runlists", "channels", "copy-engines", "gpcs", "isolation")
 # Words with which each command does something here. A new command needs a row.
@@ -39,6 +41,8 @@ WORDS: "dict[str, tuple[str, ...]]" = {
     "verify": ("verify", "--tpcs", "0", "--probe", FAKE, "--neighbours", "none", "--", "true"),
     "tenants": ("tenants", "cases", "--program", "FOLDER/tenants"),
     "experiment": ("experiment", "fig6", "--simulate"),
+    "evaluate": ("evaluate", "--tasks", "5", "--sets", "2", "--tpcs", "4"),
+    "warps": ("warps",),
     "probe-kernels": ("probe-kernels", "fig3.9", "--simulate", "-o", "-"),
     "blocks": ("blocks", "FOLDER/log.json"),
     "export": ("-i", "IMAGE", "export", "--prometheus")}
@@ -150,10 +154,10 @@ def test_a_wrong_value_is_named_with_its_range(words: "list[str]", message: str)
     it. Seen failing with texts of the parser's library: "Value 2ms not in range 1 to 4294967295", "Could not convert: Y
     = x"; without a suggestion; and with the help of gpulens for options of a command."""
     done = gpulens(*words)
-    command = [word for word in words if word in COMMANDS][0]
+    command, tool = [word for word in words if word in COMMANDS][0], tool_of(words).name
     common = message.startswith(("--gpu", "--color", "--proc"))
-    where = MANY if common else f"gpulens {command} --help lists its options."
-    assert (done.returncode, done.stdout, done.stderr) == (2, "", f"gpulens: {message}\n{where}\n")
+    where = MANY if common else f"{tool} {command} --help lists its options."
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", f"{tool}: {message}\n{where}\n")
 
 
 READS_NO_GPU = ("report", "simulate", "fit", "masks", "blocks", "probe-kernels", "experiment")
@@ -169,7 +173,8 @@ def test_a_gpu_that_is_named_is_not_ignored(command: str, folder: pathlib.Path) 
         reason = f"{option}: {name} reads no GPU"
         if (command, option) == ("experiment", "-i"):
             reason = "-i: experiment needs a GPU of this machine"
-        assert (done.returncode, done.stdout) == (2, "") and done.stderr.startswith(f"gpulens: {reason}"), done.stderr
+        assert (done.returncode, done.stdout) == (2, "") and done.stderr.startswith(
+            f"{tool_of([command]).name}: {reason}"), done.stderr
     done = gpulens("-g", "1", "probe-kernels", "fig3.9", "-o", "-")
     assert done.returncode == 2 and "-g: probe-kernels takes the device number of CUDA: --device N" in done.stderr
 
@@ -179,8 +184,8 @@ def test_a_scenario_that_does_not_exist_is_named_with_the_nearest_one() -> None:
     the path"."""
     done = gpulens("probe-kernels", "fig3.99", "--simulate", "-o", "-")
     assert (done.returncode, done.stdout) == (3, "")
-    assert done.stderr == ("gpulens: fig3.99: there is no such file and no such scenario; did you mean fig3.9?; "
-                           "gpulens probe-kernels --list lists the scenarios\n")
+    assert done.stderr == ("gpulens-lab: fig3.99: there is no such file and no such scenario; did you mean fig3.9?; "
+                           "gpulens-lab probe-kernels --list lists the scenarios\n")
 
 
 def test_a_runlist_that_does_not_exist_is_named_with_those_that_do(folder: pathlib.Path) -> None:
@@ -210,7 +215,7 @@ def test_a_missing_file_is_not_to_be_created(words: "list[str]", folder: pathlib
     folder" for a file that is read."""
     done = gpulens(*fill_names(folder, words))
     assert done.returncode in (2, 3)
-    assert done.stderr == f"gpulens: {folder}/none: ENOENT: No such file or directory; check the path\n"
+    assert done.stderr == f"{tool_of(words).name}: {folder}/none: ENOENT: No such file or directory; check the path\n"
     done = gpulens(*fill_names(folder, ["-i", "IMAGE", "export", "--prometheus", "-o", "FOLDER/none/x"]))
     assert done.stderr.endswith("check the path, or create the folder\n")
 
@@ -233,11 +238,41 @@ def test_older_names_of_commands_work(old: str, now: str) -> None:
     assert old not in COMMANDS
 
 
+@pytest.mark.parametrize("old, now", [
+    ("blocks none.json", "blocks none.json"), ("simulate warps", "warps"), ("tenants none", "tenants none"),
+    ("experiment --list", "experiment --list"), ("probe-kernels --list", "probe-kernels --list"),
+    ("plan --evaluate --tasks 5 --sets 2 --tpcs 4", "evaluate --tasks 5 --sets 2 --tpcs 4"),
+    ("--json plan --tasks 5 --evaluate --sets 2 --tpcs 4", "--json evaluate --tasks 5 --sets 2 --tpcs 4")])
+def test_commands_that_went_to_the_lab_work(old: str, now: str) -> None:
+    """gpulens-lab is started for them, with a note; words of other commands are none of them. Seen failing with "no
+    command"."""
+    done, new = gpulens(*old.split(), tool=TOOL), gpulens(*now.split())
+    note = f"gpulens: this is gpulens-lab {tool_command(now)} now\n"
+    assert (done.returncode, done.stdout, done.stderr) == (new.returncode, new.stdout, note + new.stderr)
+
+
+def tool_command(words: str) -> str:
+    """The command of a command line."""
+    return [word for word in words.split() if word in COMMANDS][0]
+
+
+def test_words_behind_another_command_start_no_lab(tmp_path: pathlib.Path) -> None:
+    """As the program of run. Where gpulens-lab is not installed, the message names its package."""
+    assert gpulens("run", "--", "echo", "blocks", tool=TOOL).stdout == "blocks\n"
+    shutil.copy(image("gp106"), tmp_path / "blocks")
+    done = gpulens("-i", "blocks", "chip", tool=TOOL, before=("env", "-C", str(tmp_path)))
+    assert (done.returncode, done.stderr) == (0, "")
+    shutil.copy(TOOL, tmp_path / "gpulens")
+    done = gpulens("blocks", "log.json", tool=tmp_path / "gpulens")
+    assert done.returncode == 3 and done.stderr.endswith(
+        "gpulens-lab: No such file or directory; it is in the package gpulens-lab\n")
+
+
 def test_help_is_one_screen() -> None:
     """24 lines of 80 columns with each command, below the heading of its group. Seen failing with 66 lines of 208."""
-    lines = gpulens("--help").stdout.splitlines()
-    assert len(lines) <= 24 and max(map(len, lines)) <= 80
-    words = " ".join(lines[:lines.index("Examples:")]).split()
+    lines, lab = gpulens("--help").stdout.splitlines(), gpulens("--help", tool=LAB).stdout.splitlines()
+    assert max(len(lines), len(lab)) <= 24 and max(map(len, lines + lab)) <= 80
+    words = " ".join(lines[:lines.index("Examples:")] + lab[:lab.index("Examples:")]).split()
     assert set(COMMANDS) <= set(words)
     assert [line.split()[0] for line in lines if re.match(r"  [A-Z]\w+  ", line)] == [
         "Look", "Watch", "Control", "Share", "Measure", "AMD", "Options"]
@@ -248,5 +283,5 @@ def test_help_has_80_columns(command: str) -> None:
     """And gpulens help, but for examples that are one command. The parser's library names what excludes what, which is
     left out. Seen failing with a line of 1,400."""
     text = gpulens(*([command, "--help"] if command else ["help"])).stdout
-    assert [line for line in text.splitlines() if len(line) > 80 and not line.startswith("  gpulens ")] == []
+    assert [line for line in text.splitlines() if len(line) > 80 and not re.match("  gpulens(-lab)? ", line)] == []
     assert not re.search("Excludes:|Needs:|REQUIRED", text)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""gpulens blocks --within: logs of the fake probe against masks of TPCs and SMs."""
+"""gpulens-lab blocks --within: logs of the fake probe against masks of TPCs and SMs."""
 
 import json
 import pathlib
@@ -89,6 +89,6 @@ def test_invalid_masks_are_status_2(tmp_path: pathlib.Path, mask: str, why: str)
     make_log(tmp_path / "a.json", "fig3.9")
     result = gpulens("blocks", str(tmp_path / "a.json"), "--within", mask)
     assert (result.returncode, result.stdout) == (2, "")
-    assert result.stderr.startswith(f'gpulens: --within "{mask}": {why}'), result.stderr
+    assert result.stderr.startswith(f'gpulens-lab: --within "{mask}": {why}'), result.stderr
     result = gpulens("blocks", str(tmp_path / "a.json"), "--within", "")
-    assert result.returncode == 2 and result.stderr.startswith("gpulens: --within: an empty mask")
+    assert result.returncode == 2 and result.stderr.startswith("gpulens-lab: --within: an empty mask")

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 // Logs of blocks with every report that is made of them, and scenarios, which are written and read again: any text.
 // Seen failing with 1e400, whose exception was not caught.
-#include "gpulens/blocks/check.hpp"
+#include "lab/blocks/check.hpp"
 #include "gpulens/blocks/log.hpp"
-#include "gpulens/blocks/summary.hpp"
+#include "lab/blocks/summary.hpp"
 #include "lib/base/errors.hpp"
 #include "room.hpp"
 

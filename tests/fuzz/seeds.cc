@@ -3,7 +3,7 @@
 // that was written by hand. Usage: fuzz-seeds DIR
 #include "gpulens/bar.h"
 #include "gpulens/blocks/log.hpp"
-#include "gpulens/blocks/predict.hpp"
+#include "lab/blocks/predict.hpp"
 #include "lib/base/errors.hpp"
 #include "lists.hpp"
 #include "support/tools/recorded.hpp"

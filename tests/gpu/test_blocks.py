@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""When each block of kernels runs on a real GPU: gpulens probe-kernels. The tests assert that logs are complete and
+"""When each block of kernels runs on a real GPU: gpulens-lab probe-kernels. The tests assert that logs are complete and
 follow rules A to D. The comparison with Otterness' figures and RTAS'24, Fig. 5, which show other GPUs, is printed.
 Pictures are written to build/gpu/."""
 
@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-TOOL = shlex.split(os.environ.get("GPULENS_TOOL", str(ROOT / "build/bin/gpulens")))
+LAB = shlex.split(os.environ.get("GPULENS_TOOL", str(ROOT / "build/bin/gpulens")) + "-lab")
 PROGRAM = os.environ.get("GPULENS_LIBS", str(ROOT / "build/bin")) + "/gpulens-probe-kernels"
 OUTPUT = ROOT / "build/gpu"
 FIGURES = ("fig3.9", "fig3.11", "fig3.12", "fig3.13", "fig3.14", "fig3.15", "fig3.16")
@@ -22,8 +22,8 @@ DRIFT = 1e-4  # of a GPU's clock against the CPU's, at most: assumed of crystals
 
 
 def run_tool(*words: str, statuses: tuple[int, ...] = (0,)) -> str:
-    """The output of gpulens."""
-    done = subprocess.run([*TOOL, *words], capture_output=True, text=True, check=False, timeout=120)
+    """The output of gpulens-lab."""
+    done = subprocess.run([*LAB, *words], capture_output=True, text=True, check=False, timeout=120)
     assert done.returncode in statuses, done.stderr + done.stdout
     return done.stdout
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""gpulens experiment on a real GPU: every experiment runs to its end, and the rules that hold on every GPU of the
+"""gpulens-lab experiment on a real GPU: every experiment runs to its end, and the rules that hold on every GPU of the
 papers are seen. Verdicts, pictures and CSV are in build/gpu/experiments, for docs/results/."""
 
 import json
@@ -12,14 +12,14 @@ from typing import Any
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-TOOL = shlex.split(os.environ.get("GPULENS_TOOL", str(ROOT / "build/bin/gpulens")))
+LAB = shlex.split(os.environ.get("GPULENS_TOOL", str(ROOT / "build/bin/gpulens")) + "-lab")
 FOLDER = ROOT / "build/gpu/experiments"
 
 
 @pytest.fixture(name="results", scope="module")
 def fixture_results() -> "dict[str, Any]":
     """What each experiment found; about six minutes."""
-    done = subprocess.run([*TOOL, "experiment", "--all", "--json", "--for", "25s", "-o", str(FOLDER)], text=True,
+    done = subprocess.run([*LAB, "experiment", "--all", "--json", "--for", "25s", "-o", str(FOLDER)], text=True,
                           capture_output=True, check=False, timeout=900)
     print(done.stderr)
     report = json.loads(done.stdout)

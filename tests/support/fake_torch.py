@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Replaces PyTorch in the script of gpulens experiment --job net (tools/gpulens/experiment/net.cc): a net takes 96 ms,
-divided by the TPCs of its stream. Streams are those of libgpulens-partition, whose functions are called as the script
-calls them; which TPCs a stream has is seen there."""
+"""Replaces PyTorch in the script of gpulens-lab experiment --job net (tools/lab/experiment/net.cc): a net takes 96
+ms, divided by the TPCs of its stream. Streams are those of libgpulens-partition, whose functions are called as the
+script calls them; which TPCs a stream has is seen there."""
 
 # pylint: disable=invalid-name,too-few-public-methods,missing-function-docstring
 import contextlib

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Replaces PyTorch in the script of gpulens experiment sharing --job net (tools/gpulens/experiment/sharing_net.cc): a
+"""Replaces PyTorch in the script of gpulens-lab experiment sharing --job net (tools/lab/experiment/sharing_net.cc): a
 graph takes 3 ms, and a step of training 10. FAKE_GRAPH: it takes so many seconds, or "prints" another line."""
 
 # pylint: disable=invalid-name,missing-function-docstring

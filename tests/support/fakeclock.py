@@ -12,7 +12,7 @@ import tempfile
 import time
 import typing
 
-from support.program import ROOT, TOOL
+from support.program import ROOT, tool_of
 
 LIBRARY = ROOT / "build/bin/fake_clock.so"
 PLACE, PLACES = 64, 1024  # struct Waiter, and the one of the page's head
@@ -131,4 +131,4 @@ def run_by_clock(words: "typing.Sequence[object]", env: "dict[str, str]", second
 
 def gpulens_by_clock(*words: str, env: "dict[str, str]") -> "subprocess.CompletedProcess[str]":
     """As gpulens() of support/program.py, by that clock."""
-    return run_by_clock([TOOL, *words], {**os.environ, "LC_ALL": "C.UTF-8", **CLOCK.environment(**env)})
+    return run_by_clock([tool_of(words), *words], {**os.environ, "LC_ALL": "C.UTF-8", **CLOCK.environment(**env)})

@@ -13,7 +13,7 @@ from typing import Any
 import jsonschema
 from support.fakeclock import CLOCK, run_by_clock
 from support.fakerm import fake_rm
-from support.program import ROOT, TOOL, build_program
+from support.program import ROOT, build_program, tool_of
 
 FAKE = str(ROOT / "tests/support/fake_probe.py")
 SCHEMA = json.loads((ROOT / "docs/measure-schema.json").read_text(encoding="utf-8"))
@@ -36,7 +36,7 @@ def fake_environment(**more: str) -> dict[str, str]:
 
 def run_gpulens(*words: str, **env: str) -> "subprocess.CompletedProcess[str]":
     """Runs the tool by the tests' clock; output and errors as text."""
-    return run_by_clock([TOOL, *words], CLOCK.environment(**fake_environment(**env)))
+    return run_by_clock([tool_of(words), *words], CLOCK.environment(**fake_environment(**env)))
 
 
 def check_schema(what: str, document: Any) -> Any:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The gpulens program on this machine, and recorded GPUs for it: no virtual machine and no GPU."""
+"""The programs gpulens and gpulens-lab on this machine, and recorded GPUs for it: no virtual machine and no GPU."""
 
 import functools
 import os
@@ -13,6 +13,8 @@ from lib.chips import CHIPS
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TOOL = ROOT / "build/bin/gpulens"
+LAB = ROOT / "build/bin/gpulens-lab"
+LAB_COMMANDS = ("probe-kernels", "blocks", "tenants", "experiment", "evaluate", "warps")
 DOCS = ROOT / "build/cmake/docs"
 RECORD = ROOT / "build/bin/record-image"
 PROGRAMS = ROOT / "build/bin/tests"  # what tests/support/CMakeLists.txt makes for tests
@@ -31,14 +33,22 @@ def build_program(name: str, folder: pathlib.Path, partition: bool = False) -> s
     return str(folder / name)
 
 
+def tool_of(words: typing.Sequence[object]) -> pathlib.Path:
+    """The program that has the command of a command line."""
+    return LAB if any(word in LAB_COMMANDS for word in words) else TOOL
+
+
 def scenario_of(profile: str) -> str:
     """The scenario that shows most of a chip."""
     return f"demo-{profile}" if (ROOT / f"emulator/scenarios/demo-{profile}.json").exists() else "minimal"
 
 
 def gpulens(*words: str, stdin: typing.Optional[bytes] = None, env: typing.Optional[typing.Dict[str, str]] = None,
-            tool: pathlib.Path = TOOL, before: typing.Sequence[str] = ()) -> "subprocess.CompletedProcess[str]":
-    """Runs the program with a locale that can draw trees. before: the words of a program that starts it."""
+            tool: typing.Optional[pathlib.Path] = None,
+            before: typing.Sequence[str] = ()) -> "subprocess.CompletedProcess[str]":
+    """Runs gpulens, or gpulens-lab where the command is one of that, with a locale that can draw trees. before: the
+    words of a program that starts it."""
+    tool = tool or tool_of(words)
     assert tool.exists(), f"{tool} is not there; run make tool"
     done = subprocess.run([*before, str(tool), *words], input=stdin or b"", capture_output=True, check=False,
                           timeout=600, env={**os.environ, "LC_ALL": "C.UTF-8", **(env or {})})
@@ -66,7 +76,7 @@ print(os.waitstatus_to_exitcode(status), time.monotonic() - begun, usage.ru_utim
 
 def usage_of(*words: str) -> Usage:
     """The usage of the program with these arguments; its output is discarded."""
-    done = subprocess.run([sys.executable, "-I", "-S", "-c", LAUNCHER, str(TOOL), *words], check=True,
+    done = subprocess.run([sys.executable, "-I", "-S", "-c", LAUNCHER, str(tool_of(words)), *words], check=True,
                           stdout=subprocess.PIPE, text=True)
     status, seconds, user_s, peak_mb = done.stdout.split()
     return Usage(int(status), float(seconds), float(user_s), float(peak_mb))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What tests of scenarios of gpulens probe-kernels share: they are run by fake_probe.py instead of the program that
+"""What tests of scenarios of gpulens-lab probe-kernels share: they are run by fake_probe.py instead of the program that
 needs CUDA, and by the simulation."""
 
 import json

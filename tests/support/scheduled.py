@@ -43,20 +43,21 @@ def write_results(folder: pathlib.Path, driver: str = "580.159.04", **results: s
     return file
 
 
-def place_tool(folder: pathlib.Path, load: pathlib.Path) -> "list[str]":
-    """The words of a gpulens whose gpulens-schedule-load is load, for a user who is not root, whose results of schedule
-    --probe are in the folder: root is none in a user namespace without a mapping."""
+def place_tool(folder: pathlib.Path, load: pathlib.Path, program: str = "gpulens") -> "list[str]":
+    """The words of a gpulens, or gpulens-lab, whose gpulens-schedule-load is load, for a user who is not root, whose
+    results of schedule --probe are in the folder: root is none in a user namespace without a mapping."""
     prefix = [] if os.geteuid() else ["unshare", "--user"]
     if prefix and subprocess.run([*prefix, "true"], check=False).returncode:
         pytest.skip("no user namespaces here")
     place = folder / "place"
     if not place.exists():
         place.mkdir()
-        shutil.copy(BIN / "gpulens", place)
+        for name in ("gpulens", "gpulens-lab"):
+            shutil.copy(BIN / name, place)
         for library in BIN.glob("libgpulens-*.so*"):
             (place / library.name).symlink_to(library)
         (place / "gpulens-schedule-load").symlink_to(load)
-    return [*prefix, str(place / "gpulens")]
+    return [*prefix, str(place / program)]
 
 
 LOADS: "list[Load]" = []  # of the present test

@@ -2,8 +2,8 @@
 // Scenarios, their simulation by the rules, and the checker. Sizes and orders are those of Otterness' figures 3.9 and 3.11
 // to 3.16 (on 2 SMs of 2048 threads; an H200 has 132) and of RTAS'24, Fig. 5; times that the text lacks are computed by
 // hand.
-#include "gpulens/blocks/check.hpp"
-#include "gpulens/blocks/predict.hpp"
+#include "lab/blocks/check.hpp"
+#include "lab/blocks/predict.hpp"
 
 #include <gtest/gtest.h>
 

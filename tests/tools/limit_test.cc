@@ -233,18 +233,18 @@ TEST(Limit, NoProgramIsStartedWithoutItsRequestedLimit)
 	bool begun = false;
 	std::optional<std::string> given;
 	unsigned with = 0, without = 0, by_plan = 0;
-	Commands commands = all_commands();
+	Program program = gpulens_program();
 	auto start = [&](const Options &, const std::optional<std::string> &limit, RunOptions &) {
 		begun = true;
 		given = limit;
 		return 0;
 	};
-	auto run = std::find_if(commands.begin(), commands.end(),
+	auto run = std::find_if(program.commands.begin(), program.commands.end(),
 				[](const Command &c) { return c.name == std::string("run"); });
 
-	ASSERT_NE(run, commands.end());
+	ASSERT_NE(run, program.commands.end());
 	run->add = [&start](CLI::App &parser, CommandLine &line) { add_run(parser, line, start); };
-	std::unique_ptr<CLI::App> app = build_cli(commands, parsed);
+	std::unique_ptr<CLI::App> app = build_cli(program, parsed);
 	for (unsigned i = 0; i < LINES; i++) {
 		std::vector<std::string> line = words.line();
 		begun = false;

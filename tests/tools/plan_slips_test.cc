@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 // The slips in the printed algorithms of Singh's thesis, each by a set of tasks that the printed form gets wrong, as
 // tools/gpulens/plan/allocate.hpp and generate.hpp number them. All merges are counted by hand.
-#include "gpulens/plan/generate.hpp"
+#include "lab/evaluate/generate.hpp"
 #include "gpulens/plan/task_file.hpp"
 #include "lib/base/errors.hpp"
 #include "support/tools/plan_tasks.hpp"

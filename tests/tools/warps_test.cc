@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 // Warp schedulers. Figure 4.1's numbers are those of J. Singh's thesis, section 4.4.3: means 25, 21.5 and 22.5, K1 first by GTO,
 // K2 first by RT-PAWS, which has the least maximum. Others are by hand.
-#include "gpulens/cmd/warps.hpp"
+#include "lab/warps.hpp"
 #include "support/tools/thrown.hpp"
 
 #include <gtest/gtest.h>

@@ -1,72 +1,78 @@
 // SPDX-License-Identifier: GPL-2.0
-// gpulens: parses the command line, which runs the command that it names; without a command shows an overview.
+// gpulens. Commands that an older version had are those of gpulens-lab, which is started for them.
 #include "gpulens/cli/cli.hpp"
-#include "gpulens/cli/help.hpp"
-#include "gpulens/cli/usage.hpp"
-#include "gpulens/cmd/show.hpp"
+#include "lib/base/file.hpp"
 
+#include <algorithm>
+#include <cerrno>
 #include <cstdio>
-#include <exception>
-#include <fcntl.h>
-#include <iostream>
+#include <cstring>
 #include <string>
 #include <unistd.h>
-#include <vector>
 
 namespace {
 
-// The words of the command line, last word first, as the parser takes them. "help COMMAND" becomes "COMMAND --help".
-std::vector<std::string> words_of(int argc, char **argv)
-{
-	std::vector<std::string> words;
+// A command of an older version, the word with which it was meant (empty: any), and the command of gpulens-lab.
+const struct {
+	const char *command, *word, *now;
+} IN_LAB[] = {
+	{"blocks", "", "blocks"},   {"probe-kernels", "", "probe-kernels"}, {"experiment", "", "experiment"},
+	{"tenants", "", "tenants"}, {"simulate", "warps", "warps"},         {"plan", "--evaluate", "evaluate"},
+};
 
-	for (int i = argc - 1; i > 0; i--)
-		words.emplace_back(argv[i]);
-	if (words.size() > 1 && words.back() == "help") {
-		words.pop_back();
-		words.insert(words.begin(), "--help");
-	}
-	return words;
+// Options that stand before commands, and have a value, which may be the name of one.
+const char *const VALUED[] = {"-i", "--image", "-g", "--gpu", "--source", "--proc", "--color"};
+
+bool is_command(const tool::Program &program, const std::string &word)
+{
+	return std::ranges::any_of(IN_LAB, [&](const auto &old) { return word == old.command; }) ||
+	       std::ranges::any_of(program.commands, [&](const tool::Command &c) { return word == c.name; });
 }
 
-int run_command(int argc, char **argv)
+// Returns the words for gpulens-lab; empty: the command is one of gpulens.
+std::vector<std::string> words_for_lab(const tool::Program &program, int argc, char **argv)
 {
-	std::vector<std::string> words = words_of(argc, argv);
-	tool::CommandLine line;
-	std::unique_ptr<CLI::App> app = tool::build_cli(tool::all_commands(), line);
+	std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
+	auto command = words.begin();
 
-	if (words == std::vector<std::string>{"help"})
-		return tool::print_text(tool::command_list_text(*app)) ? tool::EXIT_DONE : tool::EXIT_PART;
-	try {
-		app->parse(std::vector<std::string>(words));
-		if (std::string note = tool::explain_old_name(*app, words); !note.empty())
-			std::fprintf(stderr, "gpulens: %s\n", note.c_str());
-	} catch (const CLI::Success &e) {
-		int status = app->exit(e);
-		std::cout.flush();
-		return std::cout && !std::fflush(stdout) ? status : tool::EXIT_PART;
-	} catch (const CLI::ParseError &e) {
-		std::fprintf(stderr, "gpulens: %s\n", tool::explain_usage(*app, e).c_str());
-		return tool::EXIT_USAGE;
+	while (command != words.end() && !is_command(program, *command))
+		command += std::min<ptrdiff_t>(std::ranges::count(VALUED, *command) + 1, words.end() - command);
+
+	for (const auto &old : IN_LAB) {
+		if (command == words.end() || *command != old.command)
+			continue;
+		auto word = std::find(command + 1, words.end(), old.word);
+		if (*old.word && word == words.end())
+			continue;
+		*command = old.now;
+		if (*old.word)
+			words.erase(word);
+		std::fprintf(stderr, "gpulens: this is gpulens-lab %s now\n", old.now);
+		return words;
 	}
-	return app->get_subcommands().empty() ? tool::show_gpus(tool::Show::Overview, line.options) : line.status;
+	return {};
+}
+
+// Returns an exit status where it is not started.
+int start_lab(std::vector<std::string> words)
+{
+	std::string path = tool::installed_file("gpulens-lab");
+	std::vector<char *> arguments = {path.data()};
+
+	for (std::string &word : words)
+		arguments.push_back(word.data());
+	arguments.push_back(nullptr);
+	execv(path.c_str(), arguments.data());
+	std::fprintf(stderr, "gpulens: %s: %s; it is in the package gpulens-lab\n", path.c_str(), std::strerror(errno));
+	return tool::EXIT_SOURCE;
 }
 
 } // namespace
 
 int main(int argc, char **argv)
 {
-	// A file that is opened later would be taken for one of these.
-	for (int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
-		if (fcntl(fd, F_GETFD) < 0)
-			open("/dev/null", fd ? O_WRONLY : O_RDONLY);
-	try {
-		return run_command(argc, argv);
-	} catch (const tool::Error &e) {
-		std::fprintf(stderr, "gpulens: %s\n", e.what());
-		return tool::exit_status(e.code);
-	} catch (const std::exception &e) {
-		std::fprintf(stderr, "gpulens: %s\n", e.what());
-		return tool::EXIT_SOURCE;
-	}
+	tool::Program program = tool::gpulens_program();
+	std::vector<std::string> words = words_for_lab(program, argc, argv);
+
+	return words.empty() ? tool::run_program(program, argc, argv) : start_lab(std::move(words));
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The interface of a plugin of gpulens probe-kernels: a shared object that launches kernels of its own and
+ * The interface of a plugin of gpulens-lab probe-kernels: a shared object that launches kernels of its own and
  * returns when and where their blocks ran. docs/blocks.md describes the scenarios that name plugins.
  *
  * Names, layouts and meanings are those of src/library_interface.h of cuda_scheduling_examiner (N. Otterness,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Launches kernels that record when and on which SM each of their blocks runs. gpulens probe-kernels runs this program.
+// Launches kernels that record when and on which SM each of their blocks runs. gpulens-lab probe-kernels runs this program.
 // Only what works on the GPU is here; tools/gpulens/blocks/ checks the user's files and writes the results.
 //
 //	gpulens-probe-kernels info DEVICE    prints the properties of the GPU

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// What partitions of one process do to times. gpulens tenants runs this program. Each line of output is a JSON object; times
+// What partitions of one process do to times. gpulens-lab tenants runs this program. Each line of output is a JSON object; times
 // are the GPU's (events), in milliseconds, unless the key says otherwise.
 //	gpulens-tenants cases WAY       Table III of RTAS'23: a task alone, beside another like it, beside one that launches
 //	                                without end, the last two in disjoint halves, and alone in its half

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Time of the work of the tests' libcuda.so.1: kernels of gpulens experiment, copies and events. Its clock is CLOCK_MONOTONIC,
+// Time of the work of the tests' libcuda.so.1: kernels of gpulens-lab experiment, copies and events. Its clock is CLOCK_MONOTONIC,
 // also as %globaltimer.
 //
 //	FAKE_CUDA_TURNS=PATH  processes take turns on the compute engine (2 ms) and on the copy engine (1 ms); files that begin with
@@ -21,7 +21,7 @@ struct Queue {
 
 Queue &queue_of(void *stream); // of a CUstream
 bool is_under_mps();
-// Returns a function for the name of a kernel of gpulens experiment; null for others.
+// Returns a function for the name of a kernel of gpulens-lab experiment; null for others.
 void *find_kernel(const char *name);
 // Runs such a kernel. Returns false for other functions.
 bool run_kernel(void *function, Queue &queue, unsigned blocks, const std::vector<uint32_t> &sms, void **parameters);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// A plugin of gpulens probe-kernels without CUDA, whose values are wrong in one way. Its additional_info has a word that
+// A plugin of gpulens-lab probe-kernels without CUDA, whose values are wrong in one way. Its additional_info has a word that
 // says in which, as {"fault": "sm"}; "none" is right. FAULT in the environment is for what comes before initialize().
 //
 //	ODD_LOG=FILE  a line for each call of its functions, with the parameters of initialize()

@@ -5,6 +5,11 @@
 // K2 in 3.12 and the sizes in 3.13 and 3.14; they are chosen here.
 #include "gpulens/blocks/scenario.hpp"
 
+#include "lib/base/errors.hpp"
+#include "lib/base/file.hpp"
+#include "lib/base/nearest_word.hpp"
+
+#include <filesystem>
 #include <fmt/format.h>
 
 namespace tool::blocks {
@@ -153,6 +158,26 @@ const std::vector<Builtin> &builtins()
 		return list;
 	}();
 	return all;
+}
+
+Scenario load_scenario(const std::string &name, const Machine &machine)
+{
+	for (const Builtin &builtin : builtins())
+		if (name == builtin.name)
+			return builtin.make(machine);
+	std::error_code error;
+	if (name != "-" && !std::filesystem::exists(name, error)) {
+		std::vector<std::string> names;
+		for (const Builtin &builtin : builtins())
+			names.emplace_back(builtin.name);
+		throw Error(
+			Error::Source,
+			fmt::format(
+				"{}: there is no such file and no such scenario{}; gpulens-lab probe-kernels --list "
+				"lists the scenarios",
+				name, suggestion_of(name, names)));
+	}
+	return parse_scenario(read_json_file(name), name_of_file(name));
 }
 
 } // namespace tool::blocks

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The log of `gpulens probe-kernels`: when and on which SM each block of each kernel ran, measured or simulated. Its
+// The log of `gpulens-lab probe-kernels`: when and on which SM each block of each kernel ran, measured or simulated. Its
 // JSON form has for each stream an object in the format of cuda_scheduling_examiner, whose own files can also be read.
 #pragma once
 #include "gpulens/blocks/scenario.hpp"

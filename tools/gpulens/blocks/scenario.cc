@@ -27,7 +27,7 @@ constexpr u64 MAX_WALK_BYTES = u64{4} << 30;
 constexpr const char *MEMORY_NAMES[] = {"device", "zero_copy", "managed"};
 constexpr const char *DEFAULT_STREAM_PROGRAM = "timer_spin_default_stream"; // timer_spin in the NULL stream
 
-u64 to_ns(double s)
+u64 seconds_to_ns(double s)
 {
 	return static_cast<u64>(std::llround(s * 1e9));
 }
@@ -155,7 +155,7 @@ std::vector<Kernel> parse_multikernel(const Item &object, const char *key, bool 
 		parse_copies(item, k);
 		k.tpcs = parse_tpcs(item);
 		release += parse_delay(item, "delay");
-		k.release_ns = to_ns(release);
+		k.release_ns = seconds_to_ns(release);
 		kernels.push_back(k);
 		},
 		"kernel_label");
@@ -196,7 +196,7 @@ Kernel parse_kernel(const Item &object, const std::string &program, u32 number)
 	k.name = fmt::format("K{}", number);
 	k.blocks = object.integer("block_count", 1, MAX_BLOCKS);
 	k.threads = parse_threads(object, program == "matrix_multiply");
-	k.release_ns = to_ns(parse_delay(object, "release_time"));
+	k.release_ns = seconds_to_ns(parse_delay(object, "release_time"));
 	parse_copies(object, k);
 	if (program == "timer_spin") {
 		k.work = parse_spin_ns(object, "additional_info");
@@ -249,7 +249,7 @@ Repetition parse_repetition(const Item &object, Repetition repetition)
 		repetition.iterations = object.integer("max_iterations", 1, MAX_KERNELS);
 	}
 	if (object.has("max_time"))
-		repetition.max_ns = to_ns(object.number("max_time", 0, MAX_RELEASE_S, "seconds"));
+		repetition.max_ns = seconds_to_ns(object.number("max_time", 0, MAX_RELEASE_S, "seconds"));
 	return repetition;
 }
 
@@ -327,7 +327,7 @@ Benchmark parse_benchmark(const Item &object, u32 first, const Repetition &repet
 	if (object.has("mps_thread_percentage"))
 		b.mps_percentage = object.number("mps_thread_percentage", 0.0001, 100, "percent");
 	if (b.plugin) {
-		b.plugin->release_ns = to_ns(parse_delay(object, "release_time"));
+		b.plugin->release_ns = seconds_to_ns(parse_delay(object, "release_time"));
 		check_plugin_mask(object, b);
 		if (object.has("kernels"))
 			b.kernels = parse_multikernel(object, "kernels", true);

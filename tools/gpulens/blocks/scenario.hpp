@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The scenarios of `gpulens probe-kernels`: the kernels to launch, and their streams. A scenario file has the format of
+// The scenarios of `gpulens-lab probe-kernels`: the kernels to launch, and their streams. A scenario file has the format of
 // cuda_scheduling_examiner's configurations (N. Otterness, "Developing Real-Time GPU-Sharing Platforms for
 // Artificial-Intelligence Applications", section 3.3.2): each benchmark is a CUDA stream with one kernel, or with
 // several (multikernel). docs/blocks.md describes the keys.
@@ -132,6 +132,8 @@ struct Builtin {
 	u32 connections = 0;     // CUDA_DEVICE_MAX_CONNECTIONS that it needs; 0: CUDA's default
 };
 const std::vector<Builtin> &builtins();
+// name: of a built-in scenario, which is adapted to the machine, or of a file. Throws Error.
+Scenario load_scenario(const std::string &name, const Machine &machine);
 // Those of RTAS'23. Their make() throws Error (Input) for a GPU with too few TPCs.
 std::vector<Builtin> rtas23_builtins();
 std::vector<Builtin> rtss17_builtins();

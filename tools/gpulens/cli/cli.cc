@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
-// Builds the parser and the help from the table of commands.
+// Builds the parser and the help from the table of commands, and runs what a command line names.
 #include "gpulens/cli/cli.hpp"
 
 #include "gpulens/cli/help.hpp"
 #include "gpulens/cli/options.hpp"
+#include "gpulens/cli/usage.hpp"
 
 #include <algorithm>
+#include <cstdio>
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <iterator>
+#include <iostream>
 #include <stdexcept>
-#include <string_view>
-#include <utility>
+#include <unistd.h>
 
 namespace tool {
 
@@ -25,14 +27,6 @@ const std::vector<ExitStatus> EXIT_STATUS = {
 	      "could not be enforced"},
 	{"5", "isolation --check found no hazard, but could not determine whether there is one; verify, experiment: "
 	      "what was seen is not enough for a verdict"},
-};
-
-const std::vector<const char *> EXAMPLES = {
-	"gpulens                          overview of every GPU of this machine",
-	"gpulens -g 0 runlists 0          runlist 0 of GPU 0",
-	"gpulens -i gpu.image engines     engines of a recorded GPU; -i can be repeated",
-	"gpulens isolation --check        exit status 1 where tasks can disturb others",
-	"gpulens channels --json | jq '.gpus[0].channels[] | select(.state.running)'",
 };
 
 namespace {
@@ -52,29 +46,15 @@ std::string footer_of(const std::vector<const char *> &examples)
 	return text;
 }
 
-// The headings of the help, in its order.
-const std::pair<const char *, std::vector<std::string_view>> GROUPS[] = {
-	{"Look",
-	 {"chip", "engines", "runlists", "channels", "copy-engines", "gpcs", "isolation", "partitions", "proc"}},
-	{"Watch", {"top", "record", "report", "export"}},
-	{"Control",
-	 {"disable", "enable", "preempt", "preempt-runlist", "preemption-mode", "switch-to", "resubmit", "timeslice"}},
-	{"Share", {"run", "schedule", "simulate", "plan", "fit"}},
-	{"Measure", {"verify", "sweep", "load", "probe-kernels", "blocks", "tenants", "experiment"}},
-	{"AMD", {"amd", "masks"}},
-};
-
-// Names of an older version: they work, and are not in the help.
-const std::pair<const char *, const char *> OLD_NAMES[] = {
-	{"copy", "copy-engines"}, {"preemption", "preemption-mode"}, {"neighbour", "load"}};
-
-// Returns the place of a command in that order: of its heading, and below it.
-std::pair<size_t, size_t> place_of(std::string_view command)
+// Returns the place of a command in the help: of its heading, and below it.
+std::pair<size_t, size_t> place_of(const Program &program, std::string_view command)
 {
-	for (size_t i = 0; i < std::size(GROUPS); i++)
-		if (auto at = std::ranges::find(GROUPS[i].second, command); at != GROUPS[i].second.end())
-			return {i, at - GROUPS[i].second.begin()};
-	throw std::logic_error("a command without a heading in GROUPS");
+	for (size_t i = 0; i < program.headings.size(); i++) {
+		const std::vector<std::string_view> &below = program.headings[i].second;
+		if (auto at = std::ranges::find(below, command); at != below.end())
+			return {i, at - below.begin()};
+	}
+	throw std::logic_error("a command without a heading");
 }
 
 // The options of app that a command takes as well, for the command's help.
@@ -86,7 +66,8 @@ std::string common_options_text(const CLI::App &app, bool json)
 		if (json || option->get_single_name() != "json")
 			if (option->get_single_name() != "help")
 				names.push_back(option->get_name(false, true));
-	return fmt::format("\nOptions of every command, which gpulens help describes:\n  {}\n", fmt::join(names, "  "));
+	return fmt::format("\nOptions of every command, which {} help describes:\n  {}\n", app.get_name(),
+			   fmt::join(names, "  "));
 }
 
 void refuse_json(const CLI::App &app, const Commands &commands)
@@ -98,22 +79,7 @@ void refuse_json(const CLI::App &app, const Commands &commands)
 					"--json", fmt::format("{} has no JSON; {}", command.name, command.no_json));
 }
 
-} // namespace
-
-Commands all_commands()
-{
-	Commands all;
-
-	for (const auto &group :
-	     {show_commands, record_commands, run_commands, control_commands, top_commands, plan_commands, amd_commands,
-	      blocks_commands, measure_commands, experiment_commands, export_commands}) {
-		Commands rows = group();
-		std::move(rows.begin(), rows.end(), std::back_inserter(all));
-	}
-	std::ranges::sort(all, {}, [](const Command &command) { return place_of(command.name); });
-	return all;
-}
-
+// Returns a note where one of the words is an older name of the command that was run; else an empty text.
 std::string explain_old_name(const CLI::App &app, const std::vector<std::string> &words)
 {
 	for (const CLI::App *command : app.get_subcommands())
@@ -124,9 +90,53 @@ std::string explain_old_name(const CLI::App &app, const std::vector<std::string>
 	return "";
 }
 
-std::unique_ptr<CLI::App> build_cli(const Commands &commands, CommandLine &line)
+// The words of the command line, last word first, as the parser takes them. "help COMMAND" becomes "COMMAND --help".
+std::vector<std::string> words_of(int argc, char **argv)
 {
-	auto app = std::make_unique<CLI::App>("Show and control how NVIDIA GPUs schedule work.", "gpulens");
+	std::vector<std::string> words;
+
+	for (int i = argc - 1; i > 0; i--)
+		words.emplace_back(argv[i]);
+	if (words.size() > 1 && words.back() == "help") {
+		words.pop_back();
+		words.insert(words.begin(), "--help");
+	}
+	return words;
+}
+
+int run_command(const Program &program, int argc, char **argv)
+{
+	std::vector<std::string> words = words_of(argc, argv);
+	CommandLine line;
+	std::unique_ptr<CLI::App> app = build_cli(program, line);
+
+	if (words == std::vector<std::string>{"help"})
+		return print_text(command_list_text(*app)) ? EXIT_DONE : EXIT_PART;
+	try {
+		app->parse(std::vector<std::string>(words));
+		if (std::string note = explain_old_name(*app, words); !note.empty())
+			std::fprintf(stderr, "%s: %s\n", program.name, note.c_str());
+	} catch (const CLI::Success &e) {
+		int status = app->exit(e);
+		std::cout.flush();
+		return std::cout && !std::fflush(stdout) ? status : EXIT_PART;
+	} catch (const CLI::ParseError &e) {
+		std::fprintf(stderr, "%s: %s\n", program.name, explain_usage(*app, e).c_str());
+		return EXIT_USAGE;
+	}
+	if (!app->get_subcommands().empty())
+		return line.status;
+	if (program.run_without_command)
+		return program.run_without_command(line.options);
+	return print_text(app->help()) ? EXIT_DONE : EXIT_PART;
+}
+
+} // namespace
+
+std::unique_ptr<CLI::App> build_cli(const Program &program, CommandLine &line)
+{
+	auto app = std::make_unique<CLI::App>(program.about, program.name);
+	Commands commands = program.commands;
 
 	app->formatter_fn([](const CLI::App *about, const std::string &before, CLI::AppFormatMode mode) {
 		return help_text(*about, before, mode == CLI::AppFormatMode::All);
@@ -135,12 +145,13 @@ std::unique_ptr<CLI::App> build_cli(const Commands &commands, CommandLine &line)
 	app->require_subcommand(0, 1);
 	app->set_help_flag("-h,--help", "print examples and options, and exit");
 	add_common_options(*app, line.options);
+	std::ranges::sort(commands, {}, [&](const Command &command) { return place_of(program, command.name); });
 	for (const Command &command : commands) {
 		CLI::App *parser = app->add_subcommand(command.name, command.about);
-		parser->group(GROUPS[place_of(command.name).first].first)
+		parser->group(program.headings[place_of(program, command.name).first].first)
 			->footer(footer_of(command.examples) + common_options_text(*app, !command.no_json));
 		command.add(*parser, line);
-		for (const auto &[old, now] : OLD_NAMES)
+		for (const auto &[old, now] : program.old_names)
 			if (parser->get_name() == now)
 				parser->alias(old);
 	}
@@ -149,11 +160,29 @@ std::unique_ptr<CLI::App> build_cli(const Commands &commands, CommandLine &line)
 		if (line.options.json)
 			refuse_json(*parser, commands);
 	});
-	app->set_version_flag("-V,--version", "gpulens " GPULENS_RELEASE, "print the version and exit");
+	app->set_version_flag("-V,--version", fmt::format("{} " GPULENS_RELEASE, program.name),
+			      "print the version and exit");
 	app->set_help_all_flag("--help-all", "print the help of all commands and exit");
-	app->footer(footer_of(EXAMPLES) +
-		    "\ngpulens help: each command in a line; gpulens COMMAND --help: its options\n");
+	app->footer(footer_of(program.examples) +
+		    fmt::format("\n{} help: each command in a line; COMMAND --help: its options\n", program.name));
 	return app;
+}
+
+int run_program(const Program &program, int argc, char **argv)
+{
+	// A file that is opened later would be taken for one of these.
+	for (int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+		if (fcntl(fd, F_GETFD) < 0)
+			open("/dev/null", fd ? O_WRONLY : O_RDONLY);
+	try {
+		return run_command(program, argc, argv);
+	} catch (const Error &e) {
+		std::fprintf(stderr, "%s: %s\n", program.name, e.what());
+		return exit_status(e.code);
+	} catch (const std::exception &e) {
+		std::fprintf(stderr, "%s: %s\n", program.name, e.what());
+		return EXIT_SOURCE;
+	}
 }
 
 } // namespace tool

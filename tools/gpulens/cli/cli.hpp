@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
-// The command line of gpulens, built from the table of commands: for the program (main.cc), and for the manual pages and
-// completions that are generated from it (docs/docs.cc).
+// The command line of a program, built from its table of commands: for the program, and for the manual pages and completions
+// that are generated from it (docs/docs.cc).
 #pragma once
 #include "gpulens/cli/commands.hpp"
 
+#include <functional>
 #include <memory>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 namespace tool {
@@ -14,12 +17,19 @@ struct ExitStatus {
 };
 extern const std::vector<ExitStatus> EXIT_STATUS;
 
-// Of gpulens without a command.
-extern const std::vector<const char *> EXAMPLES;
+struct Program {
+	const char *name, *about;
+	std::vector<std::pair<const char *, std::vector<std::string_view>>> headings; // of the help, and commands below
+	Commands commands;                                                            // each below a heading
+	std::vector<const char *> examples;                                           // without a command
+	std::vector<std::pair<const char *, const char *>> old_names{}; // which work and are not in the help; new ones
+	std::function<int(const Options &options)> run_without_command{}; // none: the help
+};
+Program gpulens_program();
 
 // Parsing with the result fills line and runs the command that is named.
-std::unique_ptr<CLI::App> build_cli(const Commands &commands, CommandLine &line);
-// Returns a note where one of the words is an older name of the command that was run; else an empty text.
-std::string explain_old_name(const CLI::App &app, const std::vector<std::string> &words);
+std::unique_ptr<CLI::App> build_cli(const Program &program, CommandLine &line);
+// Runs what the command line names. Returns the exit status.
+int run_program(const Program &program, int argc, char **argv);
 
 } // namespace tool

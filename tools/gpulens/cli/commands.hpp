@@ -38,12 +38,8 @@ Commands control_commands();
 Commands top_commands();
 Commands plan_commands();
 Commands amd_commands();
-Commands blocks_commands();
 Commands measure_commands();
-Commands experiment_commands();
 Commands export_commands();
-// All rows, in the order of the help.
-Commands all_commands();
 
 // Starts the program of gpulens run. limit: TPCs, as limit_program() takes them; nothing: no limit.
 using StartProgram =

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
-// The rows of verify, sweep, load and tenants.
+// The rows of verify, sweep and load.
 #include "gpulens/cli/commands.hpp"
 #include "gpulens/cli/limit.hpp"
 #include "gpulens/cli/options.hpp"
 #include "gpulens/measure/neighbour.hpp"
 #include "gpulens/measure/sweep.hpp"
-#include "gpulens/measure/tenants.hpp"
 #include "gpulens/measure/verify.hpp"
 
 #include <algorithm>
@@ -108,9 +107,10 @@ void add_sweep(CLI::App &parser, CommandLine &line)
 						 "program and its arguments, after --; it is run for each size")
 				       ->type_name("");
 	CLI::Option *scenario =
-		parser.add_option("--scenario", options->scenario,
-				  "measure kernels of gpulens instead: matrix-copy (a matrix product and a "
-				  "copy), a name from probe-kernels --list, or a file, as in docs/blocks.md")
+		parser.add_option(
+			      "--scenario", options->scenario,
+			      "measure kernels of gpulens instead: matrix-copy (a matrix product and a "
+			      "copy), a name from gpulens-lab probe-kernels --list, or a file, as in docs/blocks.md")
 			->type_name("SCENARIO")
 			->excludes(program);
 	parser.add_option("--sizes", options->sizes,
@@ -199,30 +199,6 @@ void add_neighbour(CLI::App &parser, CommandLine &line)
 	});
 }
 
-void add_tenants(CLI::App &parser, CommandLine &line)
-{
-	auto options = std::make_shared<measure::TenantsOptions>();
-	add_no_cooperative(parser);
-
-	parser.add_option("EXPERIMENT", options->experiment,
-			  "cases (a task beside a neighbour that launches without end, with and without halves), sizes "
-			  "(time by the number of TPCs), launches (cost of a launch) or neighbours (jobs beside each "
-			  "other)")
-		->type_name("")
-		->required()
-		->check(one_of({"cases", "sizes", "launches", "neighbours"}));
-	add_choice<std::string>(parser, "--way", options->way, {{"masks", "0"}, {"green", "1"}}, "METHOD",
-				"masks or green (green contexts) (default: masks)");
-	parser.add_option("--program", options->program,
-			  "program that launches the kernels (default: the installed one)")
-		->type_name("FILE")
-		->check(not_an_option());
-	parser.callback([options, &line] {
-		refuse_files(line.options, "tenants");
-		line.status = measure::tenants_command(line.options, *options);
-	});
-}
-
 } // namespace
 
 Commands measure_commands()
@@ -244,10 +220,6 @@ Commands measure_commands()
 		 "load a GPU, or some of its TPCs, as a worst neighbour of other programs",
 		 {"gpulens load memory --half b --for 10s", "gpulens load copies"},
 		 add_neighbour},
-		{"tenants",
-		 "measure what partitions of one process do to times, by the experiments of RTAS'23",
-		 {"gpulens tenants cases", "gpulens tenants neighbours --way green --json"},
-		 add_tenants},
 	};
 }
 

@@ -68,7 +68,8 @@ CLI::Validator not_an_option();
 // An option with a few named values.
 template <typename T>
 CLI::Option *add_choice(CLI::App &parser, const char *name, T &value,
-			const std::vector<std::pair<std::string, T>> &choices, const char *type, const char *about)
+			const std::vector<std::pair<std::string, T>> &choices, const char *type,
+			const std::string &about)
 {
 	std::vector<std::string> words;
 	words.reserve(choices.size());

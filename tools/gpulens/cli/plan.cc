@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 // simulate, plan, fit and masks. See commands.hpp.
+#include "gpulens/cli/plan.hpp"
+
 #include "gpulens/cli/commands.hpp"
 #include "gpulens/cli/options.hpp"
 #include "gpulens/cmd/cu_masks.hpp"
 #include "gpulens/cmd/schedule.hpp"
 #include "gpulens/cmd/simulate.hpp"
 #include "gpulens/cmd/simulate_policy.hpp"
-#include "gpulens/cmd/warps.hpp"
-#include "gpulens/plan/commands.hpp"
 #include "lib/base/file.hpp"
 #include "lib/base/format.hpp"
 #include "lib/tpc/place.hpp"
@@ -20,35 +20,12 @@ namespace tool {
 
 namespace {
 
-const std::string WARPS = "warps"; // a TSG has a colon
-
 struct SimulateArguments {
 	std::vector<std::string> words;
 	u32 max_entries = DEFAULT_MAX_ENTRIES;
-	std::string latencies;
-	bool printed = false;
 	std::string policy;
 	u64 for_ns = 10000000000, switch_ns = 0; // with policy
 };
-
-// Runs all policies. Returns the exit status.
-int simulate_all_policies(const SimulateArguments &arguments, const Options &options)
-{
-	std::vector<WarpKernel> kernels = default_warp_kernels();
-	std::vector<u32> latencies = default_latencies();
-	std::vector<WarpRun> runs;
-
-	if (arguments.words.size() > 1)
-		kernels = parse_warp_kernels({arguments.words.begin() + 1, arguments.words.end()});
-	if (!arguments.latencies.empty())
-		latencies = parse_latencies(arguments.latencies);
-	for (WarpPolicy policy : {WarpPolicy::Lrr, WarpPolicy::Gto, WarpPolicy::RtPaws})
-		runs.push_back(simulate_warps(kernels, latencies, policy,
-					      arguments.printed ? Budget::Printed : Budget::EveryStall));
-	return print_text(options.json ? json_text(warps_json(kernels, latencies, runs)) : warps_text(kernels, runs))
-		       ? EXIT_DONE
-		       : EXIT_PART;
-}
 
 // Simulates the tasks of a policy. Returns the exit status.
 int simulate_tasks(const SimulateArguments &arguments, const Options &options)
@@ -68,7 +45,7 @@ void add_simulated_policy(CLI::App &parser, SimulateArguments &arguments)
 			      "its policy (docs/schedule.md)")
 			->type_name("FILE");
 
-	for (const char *other : {"TSG", "--max-entries", "--latencies", "--printed-budget"})
+	for (const char *other : {"TSG", "--max-entries"})
 		policy->excludes(parser.get_option(other));
 	add_duration(parser, "--for", arguments.for_ns, 1000000000,
 		     "with --policy, the time to simulate (default: 10s)")
@@ -86,24 +63,11 @@ void add_simulate(CLI::App &parser, CommandLine &line)
 {
 	auto arguments = std::make_shared<SimulateArguments>();
 
-	parser.add_option(
-		      "TSG", arguments->words,
-		      "NAME:LEVEL[:SLICE_US[:CHANNELS]]; LEVEL is low, medium or high. Or the word warps, and kernels "
-		      "NAME:WARPS:PRIORITY[:START_CYCLE] (default: K1:2:1 K2:2:2:1), for warp schedulers of an SM")
+	parser.add_option("TSG", arguments->words, "NAME:LEVEL[:SLICE_US[:CHANNELS]]; LEVEL is low, medium or high")
 		->type_name("");
-	CLI::Option *entries =
-		parser.add_option("--max-entries", arguments->max_entries, "maximum length of the runlist")
-			->type_name("N");
-	CLI::Option *latencies = parser.add_option("--latencies", arguments->latencies,
-						   "of warps: cycles of each instruction (default: 3,1,1,7,1,1)")
-					 ->type_name("LIST")
-					 ->excludes(entries);
-	CLI::Option *printed =
-		parser.add_flag("--printed-budget", arguments->printed,
-				"of warps: budgets of RT-PAWS as Algorithm 5 is printed; see docs/plan.md")
-			->excludes(entries);
+	parser.add_option("--max-entries", arguments->max_entries, "maximum length of the runlist")->type_name("N");
 	add_simulated_policy(parser, *arguments);
-	parser.callback([arguments, entries, latencies, printed, &line] {
+	parser.callback([arguments, &line] {
 		refuse_gpus(line.options, "simulate");
 		if (!arguments->policy.empty()) {
 			line.status = simulate_tasks(*arguments, line.options);
@@ -111,22 +75,12 @@ void add_simulate(CLI::App &parser, CommandLine &line)
 		}
 		if (arguments->words.empty())
 			throw CLI::RequiredError("TSG or --policy");
-		bool warps = arguments->words[0] == WARPS;
-		if (warps && *entries)
-			throw CLI::ValidationError("--max-entries", "warps have no runlist");
-		for (const CLI::Option *option : {latencies, printed})
-			if (!warps && *option)
-				throw CLI::ValidationError(option->get_name(), "it is for warps");
 		try {
-			if (warps) {
-				line.status = simulate_all_policies(*arguments, line.options);
-				return;
-			}
 			Simulation s = simulate(parse_tsgs(arguments->words), arguments->max_entries);
 			bool shown = print_text(line.options.json ? json_text(simulate_json(s)) : simulate_text(s));
 			line.status = shown && !s.overflows ? EXIT_DONE : EXIT_PART;
 		} catch (const Error &e) {
-			throw CLI::ValidationError(warps ? WARPS : "TSG", e.what());
+			throw CLI::ValidationError("TSG", e.what());
 		}
 	});
 }
@@ -134,62 +88,7 @@ void add_simulate(CLI::App &parser, CommandLine &line)
 struct PlanArguments {
 	plan::PlanOptions plan;
 	std::string status; // file of a plan that is carried out
-	bool evaluate = false;
-	plan::EvaluateOptions evaluation;
 };
-
-CLI::Validator is_utilization()
-{
-	return check_that([](const std::string &text) {
-		double u = 0;
-		return CLI::detail::lexical_cast(text, u) && u >= 0.01 && u <= plan::MAX_TPCS
-			       ? ""
-			       : "not a utilization: " + text;
-	});
-}
-
-// The options of --evaluate.
-void add_evaluation(CLI::App &parser, PlanArguments &arguments)
-{
-	plan::Evaluation &e = arguments.evaluation.evaluation;
-	begin_group(parser, "Random task sets");
-	CLI::Option *evaluate =
-		parser.add_flag("--evaluate", arguments.evaluate,
-				"without FILE: count the random task sets that each heuristic fits, by utilization");
-	auto add_utilization = [&](const char *name, double &value, const char *about) {
-		parser.add_option(name, value, about)->type_name("U")->check(is_utilization())->needs(evaluate);
-	};
-
-	add_list(parser, "--tasks", e.tasks, "N", "tasks per set (default: 50 and 200)")
-		->check(in_range(1U, plan::MAX_TASKS))
-		->needs(evaluate);
-	parser.add_option("--sets", e.sets, "task sets per utilization (default: 100)")
-		->type_name("N")
-		->check(in_range(1U, 1000000U))
-		->needs(evaluate);
-	parser.add_option("--seed", e.seed, "seed of the random task sets (default: 1)")
-		->type_name("N")
-		->needs(evaluate);
-	add_utilization("--from", e.from, "smallest total utilization (default: 2)");
-	add_utilization("--to", e.to, "largest total utilization (default: the number of TPCs)");
-	add_utilization("--step", e.step, "step between total utilizations (default: 2)");
-	add_utilization("--cap", e.cap, "largest utilization of a task (default: no limit)");
-	parser.add_flag("--literal", e.literal, "serial part of tasks as printed in the thesis; see docs/plan.md")
-		->needs(evaluate);
-	parser.add_flag("--no-serial-part", e.no_serial, "tasks without a serial part; see docs/plan.md")
-		->needs(evaluate)
-		->excludes("--literal");
-	add_list(parser, "-o,--output", arguments.evaluation.files, "FILE", "write curves to FILE.csv or FILE.svg")
-		->check(check_that([](const std::string &name) {
-			return plan::is_results_file(name) ? "" : "neither .csv nor .svg: " + name;
-		}))
-		->needs(evaluate);
-	parser.add_flag("--times", arguments.evaluation.times, "add the mean time of an analysis to FILE.csv")
-		->needs(evaluate);
-	for (const char *plans_only :
-	     {"--heuristic", "--exact", "--place", "--spare", "--memory", "--quiet", "--on", "--control", "--switch"})
-		parser.get_option(plans_only)->excludes(evaluate);
-}
 
 std::string check_cost(const std::string &text)
 {
@@ -202,10 +101,7 @@ std::string check_cost(const std::string &text)
 void add_division(CLI::App &parser, plan::PlanOptions &options)
 {
 	begin_group(parser, "Partitions");
-	parser.add_option("--tpcs", options.tpcs,
-			  "plan for N TPCs of no particular GPU: sizes, not masks (default for --evaluate: 68)")
-		->type_name("N")
-		->check(in_range(1U, plan::MAX_TPCS));
+	add_sizes(parser, options, "plan for N TPCs of no particular GPU: sizes, not masks");
 	parser.add_option(
 		      "--heuristic", options.heuristic,
 		      "sms-ina, sms-act, bf-ina, bf-act, 1g (one partition, the whole GPU), stgm, even, smart-even (a "
@@ -215,28 +111,11 @@ void add_division(CLI::App &parser, plan::PlanOptions &options)
 		->check(one_of({"auto", "sms-ina", "sms-act", "bf-ina", "bf-act", "1g", "stgm", "even", "smart-even"}));
 	parser.add_flag("--exact", options.exact, "search all divisions for the fewest TPCs; for few tasks")
 		->excludes("--heuristic");
-	add_choice<std::optional<plan::Start>>(
-		parser, "--start", options.start,
-		{{"largest", plan::Start::Largest}, {"smallest", plan::Start::Smallest}}, "END",
-		"utilization of the partition to merge first: largest or smallest (default: largest, and with "
-		"--heuristic auto both)")
-		->excludes("--exact");
-	add_choice<std::optional<plan::Ties>>(
-		parser, "--ties", options.ties,
-		{{"first", plan::Ties::First}, {"last", plan::Ties::Last}, {"fullest", plan::Ties::Fullest}}, "TIES",
-		"which of equally small merges sms takes: first or last in the list, or the fullest (default: first, "
-		"and "
-		"with --heuristic auto all)")
-		->excludes("--exact");
+	for (const char *merges : {"--start", "--ties"})
+		parser.get_option(merges)->excludes("--exact");
 	add_choice<bool>(parser, "--spare", options.keep_spare, {{"assign", false}, {"keep", true}}, "SPARE",
 			 "TPCs that no partition needs: assign them to those with the least slack, or keep them free "
 			 "(default: assign)");
-	parser.add_option("--quantum", options.quantum, "partition sizes are multiples of N TPCs (default: 1)")
-		->type_name("N")
-		->check(in_range(1U, plan::MAX_TPCS));
-	parser.add_option("--least", options.least, "minimum TPCs of a partition (default: 1)")
-		->type_name("N")
-		->check(in_range(1U, plan::MAX_TPCS));
 	add_choice<plan::Placing>(
 		parser, "--place", options.placing,
 		{{"packed", plan::Placing::Packed}, {"distributed", plan::Placing::Distributed}}, "PLACING",
@@ -253,22 +132,7 @@ void add_division(CLI::App &parser, plan::PlanOptions &options)
 					       "carries out; mig, whose sizes the plan keeps to and whose commands it "
 					       "prints (default: masks)");
 	begin_group(parser, "Schedulability test");
-	add_choice<std::optional<plan::Criterion>>(
-		parser, "--test", options.test,
-		{{"edf", plan::Criterion::Edf},
-		 {"dm", plan::Criterion::Dm},
-		 {"density", plan::Criterion::Density},
-		 {"np-edf", plan::Criterion::NpEdf},
-		 {"np-dm", plan::Criterion::NpDm},
-		 {"lp-edf", plan::Criterion::LpEdf},
-		 {"lp-dm", plan::Criterion::LpDm},
-		 {"fifo", plan::Criterion::Fifo}},
-		"TEST",
-		"schedulability test of a partition: edf (preemptive, demand bound), dm "
-		"(deadline-monotonic), density, np-edf or np-dm (a job is not preempted), lp-edf or lp-dm "
-		"(preempted between kernels, see longest_kernel_us), fifo (first come, first served) (default: np-edf, "
-		"and "
-		"edf with --evaluate)");
+	add_test(parser, options, "np-edf");
 	add_duration(
 		parser, "--control", options.sharing.costs.control, 1000,
 		"count what a scheduler outside of the programs costs: the time from the arrival or the end of a job "
@@ -277,8 +141,6 @@ void add_division(CLI::App &parser, plan::PlanOptions &options)
 	add_duration(parser, "--switch", options.sharing.costs.switching, 1000,
 		     "likewise, the time of a switch of the GPU between two jobs (default: none)")
 		->check(check_that(check_cost));
-	parser.add_flag("--serial", options.sharing.serial,
-			"a partition runs one job at a time, so that its tasks are never in conflict");
 	add_choice<bool>(
 		parser, "--memory", options.sharing.separate_memory, {{"shared", false}, {"separate", true}}, "MEMORY",
 		"shared by partitions, so that the factors `beside` count, or separate: each is a MIG instance "
@@ -289,7 +151,6 @@ void add_division(CLI::App &parser, plan::PlanOptions &options)
 void refuse_ignored(const CLI::App &parser, const PlanArguments &arguments)
 {
 	const std::string &heuristic = arguments.plan.heuristic;
-	const std::vector<std::string> &files = arguments.evaluation.files;
 	bool merges = heuristic == "auto" || heuristic.starts_with("sms") || heuristic.starts_with("bf");
 
 	if (arguments.plan.on == plan::Place::Mig)
@@ -306,9 +167,6 @@ void refuse_ignored(const CLI::App &parser, const PlanArguments &arguments)
 		throw CLI::ValidationError("--start", heuristic + " merges no partitions");
 	if (parser.count("--ties") && heuristic != "auto" && !heuristic.starts_with("sms"))
 		throw CLI::ValidationError("--ties", heuristic + " is not sms");
-	if (arguments.evaluation.times &&
-	    std::none_of(files.begin(), files.end(), [](const std::string &f) { return f.ends_with(".csv"); }))
-		throw CLI::ValidationError("--times", "no FILE.csv is named with --output");
 }
 
 void add_plan(CLI::App &parser, CommandLine &line)
@@ -319,7 +177,6 @@ void add_plan(CLI::App &parser, CommandLine &line)
 		->type_name("");
 	parser.add_flag("-q,--quiet", arguments->plan.quiet, "print no notes");
 	add_division(parser, arguments->plan);
-	add_evaluation(parser, *arguments);
 	begin_group(parser);
 	std::vector<CLI::Option *> others = parser.get_options();
 	CLI::Option *status =
@@ -331,7 +188,7 @@ void add_plan(CLI::App &parser, CommandLine &line)
 		if (other != parser.get_help_ptr())
 			other->excludes(status);
 	parser.callback([arguments, &parser, &line] {
-		const auto &[plan, status, evaluate, evaluation] = *arguments;
+		const auto &[plan, status] = *arguments;
 		if (parser.count("--status")) {
 			refuse_gpus(line.options, "plan --status");
 			line.status = plan::status_command(line.options, status);
@@ -340,12 +197,11 @@ void add_plan(CLI::App &parser, CommandLine &line)
 		refuse_ignored(parser, *arguments);
 		const SourceOptions &sources = line.options.sources;
 		bool gpu = !sources.files.empty() || !sources.gpus.empty();
-		if (evaluate == !plan.file.empty())
-			throw CLI::ValidationError("plan", "either FILE, --evaluate or --status is wanted");
-		if (gpu && (plan.tpcs || evaluate))
-			throw CLI::ValidationError(evaluate ? "--evaluate" : "--tpcs", "a GPU is named as well");
-		line.status = evaluate ? plan::evaluate_command(line.options, plan, evaluation)
-				       : plan::plan_command(line.options, plan);
+		if (plan.file.empty())
+			throw CLI::ValidationError("plan", "either FILE or --status is wanted");
+		if (gpu && plan.tpcs)
+			throw CLI::ValidationError("--tpcs", "a GPU is named as well");
+		line.status = plan::plan_command(line.options, plan);
 	});
 }
 
@@ -424,14 +280,53 @@ void add_masks(CLI::App &parser, CommandLine &line)
 
 } // namespace
 
+void add_sizes(CLI::App &parser, plan::PlanOptions &options, const char *tpcs)
+{
+	parser.add_option("--tpcs", options.tpcs, tpcs)->type_name("N")->check(in_range(1U, plan::MAX_TPCS));
+	add_choice<std::optional<plan::Start>>(
+		parser, "--start", options.start,
+		{{"largest", plan::Start::Largest}, {"smallest", plan::Start::Smallest}}, "END",
+		"utilization of the partition to merge first: largest or smallest (default: largest; auto tries both)");
+	add_choice<std::optional<plan::Ties>>(
+		parser, "--ties", options.ties,
+		{{"first", plan::Ties::First}, {"last", plan::Ties::Last}, {"fullest", plan::Ties::Fullest}}, "TIES",
+		"which of equally small merges sms takes: first or last in the list, or the fullest (default: first; "
+		"auto tries all)");
+	parser.add_option("--quantum", options.quantum, "partition sizes are multiples of N TPCs (default: 1)")
+		->type_name("N")
+		->check(in_range(1U, plan::MAX_TPCS));
+	parser.add_option("--least", options.least, "minimum TPCs of a partition (default: 1)")
+		->type_name("N")
+		->check(in_range(1U, plan::MAX_TPCS));
+}
+
+void add_test(CLI::App &parser, plan::PlanOptions &options, const std::string &usual)
+{
+	add_choice<std::optional<plan::Criterion>>(
+		parser, "--test", options.test,
+		{{"edf", plan::Criterion::Edf},
+		 {"dm", plan::Criterion::Dm},
+		 {"density", plan::Criterion::Density},
+		 {"np-edf", plan::Criterion::NpEdf},
+		 {"np-dm", plan::Criterion::NpDm},
+		 {"lp-edf", plan::Criterion::LpEdf},
+		 {"lp-dm", plan::Criterion::LpDm},
+		 {"fifo", plan::Criterion::Fifo}},
+		"TEST",
+		"schedulability test of a partition: edf (preemptive, demand bound), dm "
+		"(deadline-monotonic), density, np-edf or np-dm (a job is not preempted), lp-edf or lp-dm "
+		"(preempted between kernels, see longest_kernel_us), fifo (first come, first served) (default: " +
+			usual + ")");
+	parser.add_flag("--serial", options.sharing.serial,
+			"a partition runs one job at a time, so that its tasks are never in conflict");
+}
+
 Commands plan_commands()
 {
 	return {
 		{"simulate",
 		 "simulate the runlist that NVIDIA's Tegra driver builds of interleaved TSGs, and their longest waits",
 		 {"gpulens simulate render:high batch:low",
-		  "gpulens simulate warps                         LRR, GTO and RT-PAWS on the example of Singh's "
-		  "thesis",
 		  "gpulens simulate render:high:2000 batch:low:1000:4 --max-entries 64",
 		  "gpulens simulate --policy docs/schedule-table1.json --for 1m"},
 		 add_simulate},
@@ -442,8 +337,7 @@ Commands plan_commands()
 		  "gpulens plan tasks.json --tpcs 66 --quantum 4 --least 4    sizes for green contexts of an H200",
 		  "gpulens -g 0 plan tasks.json --on mig          MIG instances, and the commands that make them",
 		  "gpulens plan tasks.json --tpcs 66 --test edf --control 500us --switch 150us    preempted by holds",
-		  "gpulens plan --status plan.json                what became of the jobs of a plan",
-		  "gpulens plan --evaluate --sets 20 -o curves.svg -o curves.csv"},
+		  "gpulens plan --status plan.json                what became of the jobs of a plan"},
 		 add_plan},
 		{"fit",
 		 "make tasks for plan of measured times: times by size, and class",

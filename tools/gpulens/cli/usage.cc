@@ -80,8 +80,8 @@ std::string explain_usage(const CLI::App &app, const CLI::ParseError &error)
 		unexpected.empty() ? explain_value(error.what()) : explain_unexpected(app, command, unexpected.front());
 
 	if (!command || is_about_common_option(app, text))
-		return text + "\ngpulens --help lists commands and options.";
-	return fmt::format("{}\ngpulens {} --help lists its options.", text, command->get_name());
+		return fmt::format("{}\n{} --help lists commands and options.", text, app.get_name());
+	return fmt::format("{}\n{} {} --help lists its options.", text, app.get_name(), command->get_name());
 }
 
 } // namespace tool

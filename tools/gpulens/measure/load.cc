@@ -27,6 +27,7 @@ constexpr milliseconds START_LIMIT{60000}, END_LIMIT{20000};
 // In the child process.
 int run_words(const std::vector<std::string> &words, const LoadStart &start)
 {
+	std::string path = start.before.empty() ? words[0] : installed_file(words[0]);
 	std::vector<char *> arguments;
 
 	// They may be those of a program for which gpulens run --schedule measures.
@@ -38,8 +39,8 @@ int run_words(const std::vector<std::string> &words, const LoadStart &start)
 	for (const std::string &word : words)
 		arguments.push_back(const_cast<char *>(word.c_str()));
 	arguments.push_back(nullptr);
-	execvp(start.before.empty() ? arguments[0] : "/proc/self/exe", arguments.data());
-	dprintf(STDERR_FILENO, "%s: %s\n", arguments[0], std::strerror(errno));
+	execvp(path.c_str(), arguments.data());
+	dprintf(STDERR_FILENO, "%s: %s\n", path.c_str(), std::strerror(errno));
 	return EXIT_FAILURE;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The probe program of gpulens probe-kernels under a TPC limit, and the kernels that sweep and verify launch with it.
+// The probe program of gpulens-lab probe-kernels under a TPC limit, and the kernels that sweep and verify launch with it.
 #pragma once
 #include "gpulens/blocks/program.hpp"
 #include "gpulens/blocks/within.hpp"

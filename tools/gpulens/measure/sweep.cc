@@ -3,7 +3,7 @@
 // other TPCs, under MPS: without it, processes on one runlist take turns.
 #include "gpulens/measure/sweep.hpp"
 
-#include "gpulens/blocks/commands.hpp"
+#include "gpulens/blocks/program.hpp"
 #include "gpulens/cmd/own_mps.hpp"
 #include "gpulens/cmd/tpc_limit.hpp"
 #include "gpulens/measure/interval.hpp"

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-// Reads task files and measurements, and prints plans, evaluations and fits.
+// Reads task files and measurements, and prints plans and fits.
 #include "gpulens/plan/commands.hpp"
 
 #include "gpulens/out/partition_notes.hpp"
-#include "gpulens/out/progress.hpp"
-#include "gpulens/plan/curves_svg.hpp"
 #include "gpulens/plan/fit.hpp"
 #include "gpulens/plan/status.hpp"
 #include "lib/source/driver/driver_source.hpp"
@@ -67,17 +65,7 @@ std::vector<std::string> notes_on_gpu(const Plan &plan, const std::optional<Gpu>
 	return notes;
 }
 
-bool ends_with(const std::string &name, const char *end)
-{
-	return name.size() > std::char_traits<char>::length(end) && name.ends_with(end);
-}
-
 } // namespace
-
-bool is_results_file(const std::string &name)
-{
-	return ends_with(name, ".csv") || ends_with(name, ".svg");
-}
 
 int plan_command(const Options &options, const PlanOptions &plan_options)
 {
@@ -101,36 +89,6 @@ int plan_command(const Options &options, const PlanOptions &plan_options)
 	if (!shown)
 		return EXIT_PART;
 	return plan.allocation().fits ? EXIT_DONE : plan.gave_up() ? EXIT_UNKNOWN : EXIT_PART;
-}
-
-int evaluate_command(const Options &options, const PlanOptions &plan_options, const EvaluateOptions &evaluate_options)
-{
-	Evaluation e = evaluate_options.evaluation;
-
-	e.test = plan_options.test.value_or(Criterion::Edf);
-	e.sharing = plan_options.sharing;
-	e.start = plan_options.start.value_or(Start::Largest);
-	e.ties = plan_options.ties.value_or(Ties::First);
-	e.quantum = plan_options.quantum;
-	e.least = plan_options.least;
-	e.tpcs = plan_options.tpcs.value_or(e.tpcs);
-	if (!Sizes{e.tpcs, e.quantum, e.least}.largest() || e.utilizations().empty()) {
-		std::fprintf(stderr, "gpulens: %s\n",
-			     e.utilizations().empty()
-				     ? "--from is above --to"
-				     : "--least and --quantum allow no partition on that number of TPCs");
-		return EXIT_USAGE;
-	}
-	Results results;
-	{
-		ProgressBar bar;
-		results = evaluate(e, [&](u64 done, u64 all) { bar.show(done, all); });
-	}
-	for (const std::string &file : evaluate_options.files)
-		write_file(file, ends_with(file, ".csv") ? results_csv(results, evaluate_options.times)
-							 : curves_svg(results));
-	return print_text(options.json ? json_text(results_json(results)) : results_text(results)) ? EXIT_DONE
-												   : EXIT_PART;
 }
 
 int status_command(const Options &options, const std::string &file)

@@ -13,7 +13,7 @@ std::string name_of_file(const std::string &path);
 std::string read_file(const std::string &path);
 // The same of a file of JSON, which takes 25 times its size when parsed. EFBIG: more than 16 MiB.
 std::string read_json_file(const std::string &path);
-// Returns the path of a file of this installation: in PREFIX/lib/gpulens, or beside this program, as where it was built. In
+// Returns the path of a file of this installation: in PREFIX/lib/gpulens, or beside this program, as other programs are, and where it was built all. In
 // neither: the former, where nothing is.
 std::string installed_file(const std::string &name);
 // Returns a message about an errno of a file, with a remedy. writing: the file was to be written.

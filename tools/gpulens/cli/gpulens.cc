@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: GPL-2.0
+// The commands of gpulens, and their order in its help.
+#include "gpulens/cli/cli.hpp"
+#include "gpulens/cmd/show.hpp"
+
+#include <iterator>
+
+namespace tool {
+
+Program gpulens_program()
+{
+	Program program = {
+		.name = "gpulens",
+		.about = "Show and control how NVIDIA GPUs schedule work.",
+		.headings =
+			{
+				{"Look",
+				 {"chip", "engines", "runlists", "channels", "copy-engines", "gpcs", "isolation",
+				  "partitions", "proc"}},
+				{"Watch", {"top", "record", "report", "export"}},
+				{"Control",
+				 {"disable", "enable", "preempt", "preempt-runlist", "preemption-mode", "switch-to",
+				  "resubmit", "timeslice"}},
+				{"Share", {"run", "schedule", "simulate", "plan", "fit"}},
+				{"Measure", {"verify", "sweep", "load"}},
+				{"AMD", {"amd", "masks"}},
+			},
+		.commands = {},
+		.examples =
+			{
+				"gpulens                          overview of every GPU of this machine",
+				"gpulens -g 0 runlists 0          runlist 0 of GPU 0",
+				"gpulens -i gpu.image engines     engines of a recorded GPU; -i can be repeated",
+				"gpulens isolation --check        exit status 1 where tasks can disturb others",
+				"gpulens channels --json | jq '.gpus[0].channels[] | select(.state.running)'",
+			},
+		.old_names = {{"copy", "copy-engines"}, {"preemption", "preemption-mode"}, {"neighbour", "load"}},
+		.run_without_command = [](const Options &options) { return show_gpus(Show::Overview, options); },
+	};
+
+	for (const auto &group : {show_commands, record_commands, run_commands, control_commands, top_commands,
+				  plan_commands, amd_commands, measure_commands, export_commands})
+		for (Command &command : group())
+			program.commands.push_back(std::move(command));
+	return program;
+}
+
+} // namespace tool

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: GPL-2.0
+// Collects times by stream and sorts them.
+#include "lab/blocks/cdf.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <map>
+
+namespace tool::blocks {
+
+namespace {
+
+// Quotes a field as RFC 4180 does.
+std::string quote_field(const std::string &text)
+{
+	std::string quoted = "\"";
+
+	for (char c : text)
+		quoted += c == '"' ? "\"\"" : std::string(1, c);
+	return quoted + '"';
+}
+
+struct Times {
+	std::vector<s64> jobs, kernels, blocks; // ns
+};
+
+std::vector<Times> times_of_streams(const Log &log)
+{
+	std::vector<Times> times(log.streams.size());
+	std::map<std::pair<u32, u32>, std::pair<s64, s64>> jobs; // by stream and iteration
+
+	for (const Ran &k : log.kernels) {
+		Times &t = times[k.stream];
+		t.kernels.push_back(k.last_end() - k.first_start());
+		for (const Block &b : k.blocks)
+			t.blocks.push_back(b.end - b.start);
+		if (!k.launched)
+			continue;
+		auto [job, added] = jobs.try_emplace({k.stream, k.iteration}, k.calls()[0], (*k.launched)[2]);
+		job->second = {std::min(job->second.first, k.calls()[0]),
+			       std::max(job->second.second, (*k.launched)[2])};
+	}
+	for (const auto &[of, job] : jobs)
+		times[of.first].jobs.push_back(job.second - job.first);
+	return times;
+}
+
+} // namespace
+
+std::string cdf_csv(const Log &log)
+{
+	std::string text = "what,process,stream,label,seconds,fraction\n";
+	std::vector<Times> times = times_of_streams(log);
+
+	for (u32 stream = 0; stream < times.size(); stream++) {
+		const Stream &s = log.streams[stream];
+		for (const auto &[what, list] : {std::pair{"job", &times[stream].jobs},
+						 {"kernel", &times[stream].kernels},
+						 {"block", &times[stream].blocks}}) {
+			std::sort(list->begin(), list->end());
+			for (size_t i = 0; i < list->size(); i++)
+				text += fmt::format("{},{},{},{},{:.9f},{:.6f}\n", what, s.process + 1, stream + 1,
+						    quote_field(s.label), static_cast<double>((*list)[i]) / 1e9,
+						    static_cast<double>(i + 1) / static_cast<double>(list->size()));
+		}
+	}
+	return text;
+}
+
+} // namespace tool::blocks

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: GPL-2.0
+// The commands of gpulens-lab, and their order in its help.
+#include "lab/cli/commands.hpp"
+
+namespace tool {
+
+Program lab_program()
+{
+	Program program = {
+		.name = "gpulens-lab",
+		.about = "Repeat experiments on how NVIDIA GPUs schedule work.",
+		.headings = {{"Measure", {"probe-kernels", "blocks", "tenants", "experiment"}},
+			     {"Simulate", {"evaluate", "warps"}}},
+		.commands = {},
+		.examples =
+			{
+				"gpulens-lab experiment --list                  the experiments",
+				"gpulens-lab experiment fig6 -o results         measure this machine's GPU",
+				"gpulens-lab probe-kernels fig3.13 -o log.json  run kernels, log blocks",
+				"gpulens-lab blocks log.json --check            compare the log with the rules",
+			},
+	};
+
+	for (const auto &group : {blocks_commands, experiment_commands, evaluate_commands, warps_commands})
+		for (Command &command : group())
+			program.commands.push_back(std::move(command));
+	return program;
+}
+
+} // namespace tool

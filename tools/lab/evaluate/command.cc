@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: GPL-2.0
+// Prints evaluations, and writes their curves.
+#include "lab/evaluate/command.hpp"
+
+#include "gpulens/out/progress.hpp"
+#include "lab/evaluate/curves_svg.hpp"
+#include "lib/base/file.hpp"
+
+#include <cstdio>
+
+namespace tool::plan {
+
+namespace {
+
+bool ends_with(const std::string &name, const char *end)
+{
+	return name.size() > std::char_traits<char>::length(end) && name.ends_with(end);
+}
+
+} // namespace
+
+bool is_results_file(const std::string &name)
+{
+	return ends_with(name, ".csv") || ends_with(name, ".svg");
+}
+
+int evaluate_command(const Options &options, const PlanOptions &plan_options, const EvaluateOptions &evaluate_options)
+{
+	Evaluation e = evaluate_options.evaluation;
+
+	e.test = plan_options.test.value_or(Criterion::Edf);
+	e.sharing = plan_options.sharing;
+	e.start = plan_options.start.value_or(Start::Largest);
+	e.ties = plan_options.ties.value_or(Ties::First);
+	e.quantum = plan_options.quantum;
+	e.least = plan_options.least;
+	e.tpcs = plan_options.tpcs.value_or(e.tpcs);
+	if (!Sizes{e.tpcs, e.quantum, e.least}.largest() || e.utilizations().empty()) {
+		std::fprintf(stderr, "gpulens-lab: %s\n",
+			     e.utilizations().empty()
+				     ? "--from is above --to"
+				     : "--least and --quantum allow no partition on that number of TPCs");
+		return EXIT_USAGE;
+	}
+	Results results;
+	{
+		ProgressBar bar;
+		results = evaluate(e, [&](u64 done, u64 all) { bar.show(done, all); });
+	}
+	for (const std::string &file : evaluate_options.files)
+		write_file(file, ends_with(file, ".csv") ? results_csv(results, evaluate_options.times)
+							 : curves_svg(results));
+	return print_text(options.json ? json_text(results_json(results)) : results_text(results)) ? EXIT_DONE
+												   : EXIT_PART;
+}
+
+} // namespace tool::plan

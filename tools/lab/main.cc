@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: GPL-2.0
+// gpulens-lab: the experiments.
+#include "lab/cli/commands.hpp"
+
+int main(int argc, char **argv)
+{
+	return tool::run_program(tool::lab_program(), argc, argv);
+}
