@@ -7,7 +7,7 @@ MAKEFLAGS += --no-print-directory
 .NOTPARALLEL:
 CMAKE_BUILD := build/cmake
 
-.PHONY: all help module module-unsafe module-leaps module-arm64 module-copy emulator tool probe tool-parts unit guest-parts demo test test-asan test-kernels test-debug test-drivers test-gpu test-gpu-schedule soak fuzz check bench bench-tool manuals kselftest install uninstall deb test-deb test-releases test-systemd clean configure
+.PHONY: all help module module-unsafe module-leaps module-arm64 module-copy emulator tool probe tool-parts unit guest-parts demo test test-lab test-asan test-kernels test-debug test-drivers test-gpu test-gpu-schedule soak fuzz check bench bench-tool manuals kselftest install uninstall deb test-deb test-releases test-systemd clean configure
 
 all: module emulator tool guest-parts ## everything that a user or a guest needs (default)
 
@@ -71,6 +71,9 @@ demo: | build
 
 test: ## the tests of each commit: virtual machines with emulated GPUs, and the tool; what runs and how long is left is shown
 	scripts/test
+
+test-lab: ## gpulens-lab and the kernels that it launches, on fakes; before a push
+	scripts/test-lab
 
 test-asan: ## unit tests with sanitizers, and the fuzz targets on inputs that are the same each time; before a push
 	scripts/test-asan

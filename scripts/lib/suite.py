@@ -2,7 +2,7 @@
 """Runs a suite of tests: jobs, several at a time, each a command with a log and, for tests, JUnit files. Shows what
 runs and, by the times of the last run (build/times), how long is left; at the end a line for each room, the reasons of
 skipped tests, and each failure with the command that repeats it. Nothing is judged by time. However the suite ends, its
-processes are ended and its folder in /tmp is removed. Used by scripts/test and scripts/test-asan."""
+processes are ended and its folder in /tmp is removed. Used by scripts/test, scripts/test-lab and scripts/test-asan."""
 
 import collections
 import contextlib

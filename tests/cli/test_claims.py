@@ -238,7 +238,7 @@ ELSEWHERE = {
     ("schedule", "--program"): "needs a GPU",
     ("schedule", "--results"): "tests/cli/test_schedule_driver.py",
     ("probe-kernels", "--device"): "needs a GPU",
-    ("probe-kernels", "--program"): "tests/cli/test_blocks.py",
+    ("probe-kernels", "--program"): "tests/lab/test_blocks.py",
     ("export", "--every"): "as of top, one function",
     ("export", "--keep-ended"): "tests/cli/test_metrics.py",
     ("runlists", "Y"): "tests/cli/test_show.py",
@@ -250,10 +250,10 @@ ELSEWHERE = {
     ("verify", "--neighbours"): "tests/cli/test_verify.py, a limit that holds",
     ("verify", "--repeat"): "tests/cli/test_verify.py, defaults",
     ("verify", "--max-slowdown"): "tests/cli/test_verify.py, defaults",
-    ("experiment", "--processes"): "tests/cli/test_experiment.py, one process",
+    ("experiment", "--processes"): "tests/lab/test_experiment.py, one process",
     **{("experiment", option): "needs a GPU" for option in ("--run", "--for", "--sizes", "--job")},
-    ("experiment", "--within"): "tests/cli/test_experiment.py, the tables",
-    ("tenants", "--way"): "tests/cli/test_tenants.py",
+    ("experiment", "--within"): "tests/lab/test_experiment.py, the tables",
+    ("tenants", "--way"): "tests/lab/test_tenants.py",
     ("tenants", "--program"): "needs a GPU",
 }
 

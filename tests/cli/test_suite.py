@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""scripts/lib/suite.py, by which scripts/test and scripts/test-asan run: what it counts, prints, and leaves behind."""
+"""scripts/lib/suite.py, by which scripts/test and its kind run: what it counts, prints, and leaves behind."""
 
 import os
 import pathlib
