@@ -52,7 +52,7 @@ CLAIMS = {
         "-g 1 --proc PROC schedule policy.json --dry-run", r"would write 0:8, 0:9 to \S*/gpu1/hold_channel and 0:3"),
     "gpulens run --schedule task=camera -- ./camera": Claim(
         "run --schedule task=camera -- env", "^GPULENS_SCHEDULE_TASK=camera$", 0, {"GPULENS_RUNTIME_DIR": "."}),
-    "gpulens simulate camera:high:1000 log:low": Claim("simulate camera:high:1000 log:low", "camera"),
+    "gpulens-lab interleave camera:high:1000 log:low": Claim("interleave camera:high:1000 log:low", "camera"),
     "gpulens -g 0 plan tasks.json": Claim("-i IMAGE plan tasks.json", r"GPCs +Which +Mask"),
     "gpulens fit times.csv": Claim("fit times.csv", r"class|Class"),
     "gpulens masks --amd 15,15,15,15 --sizes 30,30": Claim(
@@ -190,7 +190,7 @@ SAME = {
     ("evaluate", "--ties"): (EVALUATE, "first"),
     ("evaluate", "--quantum"): (EVALUATE, "1"),
     ("evaluate", "--least"): (EVALUATE, "1"),
-    ("simulate", "--for"): (f"simulate --policy {ROOT}/docs/schedule-table1.json", "10s"),
+    ("schedule", "--for"): (f"schedule --simulate {ROOT}/docs/schedule-table1.json", "10s"),
     ("probe-kernels", "--sms"): (SIMULATE, "2"),
     ("probe-kernels", "--threads-per-sm"): (SIMULATE, "2048"),
     ("probe-kernels", "--sms-per-tpc"): (SIMULATE, "2"),
@@ -232,8 +232,7 @@ ELSEWHERE = {
     **{("plan", option): "tests/cli/test_plan.py, the same plan without costs" for option in ("--control", "--switch")},
     ("plan", "--on"): "tests/cli/test_places.py; with the option the plan also says who carries it out",
     ("sweep", "--on"): "tests/cli/test_sweep.py",
-    ("simulate", "--switch"): "no time",
-    ("schedule", "--for"): "tests/vm/test_schedule_live.py ends it by a signal",
+    ("schedule", "--switch"): "no time",
     **{("schedule", option): "tests/vm/test_schedule_live.py" for option in ("--every", "--lease", "--state")},
     ("schedule", "--program"): "needs a GPU",
     ("schedule", "--results"): "tests/cli/test_schedule_driver.py",

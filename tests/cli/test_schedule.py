@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""gpulens schedule and gpulens simulate --policy: policies that are refused, by the item, and what they print. What
+"""gpulens schedule and gpulens schedule --simulate: policies that are refused, by the item, and what they print. What
 holds do to a GPU: tests/vm/test_schedule.py; the policies: tests/tools."""
 
 import json
@@ -196,7 +196,7 @@ def test_a_simulation_has_responses_and_misses_by_slices_and_by_the_policy(tmp_p
         {"name": "H", "slice_us": 8000, "load": {"endless": True}},
         {"name": "U", "slice_us": 8000, "priority": 0, "deadline_ms": 5, "period_ms": 10,
          "load": {"length_ms": 2, "first_ms": 1}})))
-    done = gpulens("--json", "simulate", "--policy", str(path), "--for", "30ms")
+    done = gpulens("--json", "schedule", "--simulate", str(path), "--for", "30ms")
     assert done.returncode == 0, done.stderr
     document = json.loads(done.stdout)
     jsonschema.validate(document, {**SCHEMA, "$ref": "#/$defs/simulation"})
@@ -206,7 +206,7 @@ def test_a_simulation_has_responses_and_misses_by_slices_and_by_the_policy(tmp_p
     assert urgent["scheduled"] == {"jobs": 3, "missed": 0, "late_now_ns": 0, "worst_response_ns": 2000000,
                                    "mean_response_ns": 2000000, "ran_ns": 6000000}
     assert other["interleaved"]["ran_ns"] == other["scheduled"]["ran_ns"] == 24000000
-    text = gpulens("simulate", "--policy", str(path), "--for", "30ms").stdout
+    text = gpulens("schedule", "--simulate", str(path), "--for", "30ms").stdout
     assert "U                  2.000 ms   5.000 ms |   9.000 ms       3/3   6.000 ms |   2.000 ms       0/3" in text
 
 
@@ -219,10 +219,10 @@ def test_a_job_that_has_not_ended_is_late(tmp_path: pathlib.Path) -> None:
         {"name": "H", "slice_us": 8000, "priority": 0, "load": {"endless": True}},
         {"name": "U", "slice_us": 8000, "priority": 1, "deadline_ms": 5, "period_ms": 10,
          "load": {"length_ms": 2, "first_ms": 1}})))
-    urgent = json.loads(gpulens("--json", "simulate", "--policy", str(path), "--for", "30ms").stdout)["tasks"][1]
+    urgent = json.loads(gpulens("--json", "schedule", "--simulate", str(path), "--for", "30ms").stdout)["tasks"][1]
     assert urgent["scheduled"] == {"jobs": 0, "missed": 3, "late_now_ns": 24000000, "worst_response_ns": None,
                                    "mean_response_ns": None, "ran_ns": 0}
-    text = gpulens("simulate", "--policy", str(path), "--for", "30ms").stdout
+    text = gpulens("schedule", "--simulate", str(path), "--for", "30ms").stdout
     assert text.endswith("\nU: by the policy, a job that has not ended is late by 24.000 ms at the end\n"), text
 
 
@@ -248,7 +248,7 @@ def test_who_can_keep_a_server_from_its_budget_is_named(proc: pathlib.Path, poli
     status, _, message = run_policy(proc, document, "--dry-run")
     assert (status, message) == (0, said)
     path = proc.parent / "policy.json"
-    done = gpulens("--json", "simulate", "--policy", str(path), "--for", "100ms")
+    done = gpulens("--json", "schedule", "--simulate", str(path), "--for", "100ms")
     assert (done.returncode, done.stderr.replace(str(path), "FILE")) == (0, said)
     if note:
         server = next(task for task, given in zip(json.loads(done.stdout)["tasks"], tasks) if "budget_ms" in given)
@@ -257,11 +257,11 @@ def test_who_can_keep_a_server_from_its_budget_is_named(proc: pathlib.Path, poli
 
 def test_a_task_without_a_load_is_not_simulated() -> None:
     """The message names it; so does one without TSGs and without a policy."""
-    done = gpulens("simulate", "--policy", str(ROOT / "docs/schedule-example.json"))
+    done = gpulens("schedule", "--simulate", str(ROOT / "docs/schedule-example.json"))
     assert (done.returncode, done.stderr.replace(str(ROOT), "")) == (
         2, "gpulens: /docs/schedule-example.json: display has a deadline and no budget: a long job can keep detector "
         'from its 12 ms of 40\ngpulens: /docs/schedule-example.json: task "detector": has no load to simulate\n')
-    assert gpulens("simulate").returncode == 2
+    assert gpulens("interleave").returncode == 2
 
 
 # -- interleaved
@@ -295,7 +295,7 @@ def test_an_interleaved_policy_is_not_carried_out(tmp_path: pathlib.Path, chip: 
     FakeProc(folder).show(snapshot({0: [Tsg(3, 2_048_000, (Channel(8),))]}, chip))
     policy = make_policy("interleaved", {**TASK, "tsg": "0:3", "level": "high"})
     assert run_policy(folder, policy) == (
-        4, "", "gpulens: the policy interleaved is shown only (--dry-run, or gpulens simulate): the module submits no "
+        4, "", "gpulens: the policy interleaved is shown only (--dry-run, or --simulate): the module submits no "
         "list of its own; use fixed-priority, edf or share\n")
     assert run_policy(folder, policy, "--dry-run")[0] == 0
 
@@ -304,9 +304,9 @@ def test_interleaved_is_neither_simulated_nor_for_the_driver(proc: pathlib.Path)
     """Each says why."""
     path = proc.parent / "policy.json"
     path.write_text(json.dumps(make_policy("interleaved", {**TASK, "load": {"endless": True}})))
-    done = gpulens("simulate", "--policy", str(path))
+    done = gpulens("schedule", "--simulate", str(path))
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == (f"gpulens: {path}: the policy interleaved is what gpulens simulate compares others with; "
+    assert done.stderr == (f"gpulens: {path}: the policy interleaved is what --simulate compares others with; "
                            "name another one\n")
     done = gpulens("--proc", str(proc), "--source", "rm", "schedule", str(path), "--experimental")
     assert done.returncode == 2 and "needs the module; --source rm has no runlists" in done.stderr

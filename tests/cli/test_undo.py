@@ -303,10 +303,10 @@ def test_a_runlist_is_preempted(proc: FakeProc) -> None:
     """Its number is written; an id with a runlist is wrong usage. Seen failing with preempt_tsg."""
     path = proc.gpu(0) / "preempt_runlist"
     path.write_text("", encoding="ascii")
-    done = run_gpulens(proc, "preempt-runlist", "11")
+    done = run_gpulens(proc, "preempt", "--runlist", "11")
     assert (done.returncode, done.stdout, done.stderr) == (0, f"{path} < 11\n", "")
     assert path.read_text(encoding="ascii") == "11"
-    done = run_gpulens(proc, "preempt-runlist", "0:3")
+    done = run_gpulens(proc, "preempt", "--runlist", "0:3")
     assert done.returncode == 2 and "not an id: 0:3" in done.stderr
 
 

@@ -11,7 +11,7 @@ import pytest
 from support.fakekfd import FakeKfd
 from support.fakeproc import BUSY, ENABLED, Channel, FakeProc, Tsg, snapshot
 from support.measured import FAKE, fake_environment
-from support.program import LAB, ROOT, TOOL, gpulens, image, scenario_of, tool_of
+from support.program import LAB, LAB_COMMANDS, ROOT, TOOL, gpulens, image, scenario_of, tool_of
 
 COMMANDS = sorted(re.findall(r"^([a-z-]+)\n  \S", gpulens("--help-all").stdout + gpulens(
     "--help-all", tool=LAB).stdout, re.M))
@@ -26,12 +26,12 @@ WORDS: "dict[str, tuple[str, ...]]" = {
     "run": ("run", "--", "true"),
     "partitions": ("partitions",),
     **{command: ("--proc", "PROC", command, "0", "--dry-run") for command in (
-        "disable", "enable", "preempt", "preempt-runlist", "switch-to", "resubmit")},
+        "disable", "enable", "preempt", "switch-to", "resubmit")},
     "preemption-mode": ("--proc", "PROC", "preemption-mode", "cil", "0", "--dry-run"),
     "timeslice": ("--proc", "PROC", "timeslice", "3", "2000", "--dry-run"),
     "top": ("--proc", "PROC", "top", "--batch", "1", "--delay", "100ms"),
     "schedule": ("--proc", "PROC", "schedule", "FOLDER/policy.json", "--dry-run"),
-    "simulate": ("simulate", "render:high", "batch:low"),
+    "interleave": ("interleave", "render:high", "batch:low"),
     "plan": ("plan", "docs/plan-example.json", "--tpcs", "20"),
     "fit": ("fit", "FOLDER/times.csv"),
     "masks": ("masks", "--amd", "15,15,15,15", "--sizes", "30,30"),
@@ -47,7 +47,7 @@ WORDS: "dict[str, tuple[str, ...]]" = {
     "blocks": ("blocks", "FOLDER/log.json"),
     "export": ("-i", "IMAGE", "export", "--prometheus")}
 MEASURES = {"sweep", "load", "verify", "tenants"}  # with the tests' libcuda and driver
-NO_JSON = {"disable", "enable", "export", "preempt", "preempt-runlist", "preemption-mode", "proc", "record", "report",
+NO_JSON = {"disable", "enable", "export", "preempt", "preemption-mode", "proc", "record", "report",
            "resubmit", "run", "switch-to", "timeslice", "top"}
 
 
@@ -160,7 +160,7 @@ def test_a_wrong_value_is_named_with_its_range(words: "list[str]", message: str)
     assert (done.returncode, done.stdout, done.stderr) == (2, "", f"{tool}: {message}\n{where}\n")
 
 
-READS_NO_GPU = ("report", "simulate", "fit", "masks", "blocks", "probe-kernels", "experiment")
+READS_NO_GPU = ("report", "interleave", "fit", "masks", "blocks", "probe-kernels", "experiment")
 
 
 @pytest.mark.parametrize("command", READS_NO_GPU)
@@ -227,33 +227,30 @@ def test_a_refused_write_names_what_was_written(folder: pathlib.Path) -> None:
         4, f"gpulens: {folder}/proc/gpu0/preempt_tsg < 3: ENOENT: no such file or object\n")
 
 
-@pytest.mark.parametrize("old, now", [("copy", "copy-engines"), ("preemption", "preemption-mode"),
-                                      ("neighbour", "load")])
-def test_older_names_of_commands_work(old: str, now: str) -> None:
-    """With a note, and neither in help nor for who uses the new one. Seen failing with "no command"."""
-    assert gpulens(old, "--help").stdout == gpulens(now, "--help").stdout != ""
-    if old == "copy":
-        done, new = (gpulens("-i", str(image("gp106")), name) for name in (old, now))
-        assert (done.stdout, done.stderr, new.stderr) == (new.stdout, "gpulens: copy is copy-engines now\n", "")
-    assert old not in COMMANDS
-
-
-@pytest.mark.parametrize("old, now", [
-    ("blocks none.json", "blocks none.json"), ("simulate warps", "warps"), ("tenants none", "tenants none"),
-    ("experiment --list", "experiment --list"), ("probe-kernels --list", "probe-kernels --list"),
-    ("plan --evaluate --tasks 5 --sets 2 --tpcs 4", "evaluate --tasks 5 --sets 2 --tpcs 4"),
-    ("--json plan --tasks 5 --evaluate --sets 2 --tpcs 4", "--json evaluate --tasks 5 --sets 2 --tpcs 4")])
-def test_commands_that_went_to_the_lab_work(old: str, now: str) -> None:
-    """gpulens-lab is started for them, with a note; words of other commands are none of them. Seen failing with "no
-    command"."""
-    done, new = gpulens(*old.split(), tool=TOOL), gpulens(*now.split())
-    note = f"gpulens: this is gpulens-lab {tool_command(now)} now\n"
-    assert (done.returncode, done.stdout, done.stderr) == (new.returncode, new.stdout, note + new.stderr)
-
-
-def tool_command(words: str) -> str:
-    """The command of a command line."""
-    return [word for word in words.split() if word in COMMANDS][0]
+@pytest.mark.parametrize("old, name, now", [
+    ("-i IMAGE copy", "copy", "-i IMAGE copy-engines"), ("preemption --help", "preemption", "preemption-mode --help"),
+    ("neighbour --help", "neighbour", "load --help"),
+    ("--proc PROC preempt-runlist 0 --dry-run", "preempt-runlist", "--proc PROC preempt --runlist 0 --dry-run"),
+    ("blocks none.json", "blocks", "blocks none.json"), ("simulate warps", "simulate warps", "warps"),
+    ("simulate a:high b:low", "simulate", "interleave a:high b:low"),
+    ("simulate --policy docs/schedule-table1.json --for 1s", "simulate --policy",
+     "schedule --simulate docs/schedule-table1.json --for 1s"),
+    ("tenants none", "tenants", "tenants none"), ("experiment --list", "experiment", "experiment --list"),
+    ("probe-kernels --list", "probe-kernels", "probe-kernels --list"),
+    ("plan --evaluate --tasks 5 --sets 2 --tpcs 4", "plan --evaluate", "evaluate --tasks 5 --sets 2 --tpcs 4"),
+    ("--json plan --tasks 5 --evaluate --sets 2 --tpcs 4", "plan --evaluate",
+     "--json evaluate --tasks 5 --sets 2 --tpcs 4")])
+def test_older_names_of_commands_work(old: str, name: str, now: str, folder: pathlib.Path) -> None:
+    """With a note, and not in the help; gpulens-lab is started for its own. Seen failing with "no command"."""
+    done = gpulens(*fill_names(folder, old.split()), tool=TOOL)
+    new = gpulens(*fill_names(folder, now.split()))
+    command = [word for word in now.split() if word in COMMANDS][0]
+    more = {"preempt": " --runlist", "schedule": " --simulate"}.get(command, "")
+    means = "gpulens-lab " * (command in LAB_COMMANDS) + command + more
+    assert (done.returncode, done.stdout, done.stderr) == (
+        new.returncode, new.stdout, f"gpulens: {name} is {means} now\n{new.stderr}")
+    assert new.returncode or new.stdout
+    assert name in ("blocks", "tenants", "experiment", "probe-kernels") or name not in COMMANDS
 
 
 def test_words_behind_another_command_start_no_lab(tmp_path: pathlib.Path) -> None:

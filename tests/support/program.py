@@ -14,7 +14,7 @@ from lib.chips import CHIPS
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TOOL = ROOT / "build/bin/gpulens"
 LAB = ROOT / "build/bin/gpulens-lab"
-LAB_COMMANDS = ("probe-kernels", "blocks", "tenants", "experiment", "evaluate", "warps")
+LAB_COMMANDS = ("probe-kernels", "blocks", "tenants", "experiment", "evaluate", "interleave", "warps")
 DOCS = ROOT / "build/cmake/docs"
 RECORD = ROOT / "build/bin/record-image"
 PROGRAMS = ROOT / "build/bin/tests"  # what tests/support/CMakeLists.txt makes for tests

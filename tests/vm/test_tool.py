@@ -371,7 +371,7 @@ def test_an_error_names_the_file_and_what_to_do(card: Card) -> None:
 
 def test_preemption_modes_and_runlists(card: Card) -> None:
     """preemption-mode --tsg reaches the context image of the TSG's channels and no other, as the emulator has it;
-    preempt-runlist preempts from Volta on, and is refused on GP106. Seen failing with wfi for each mode."""
+    preempt --runlist preempts from Volta on, and is refused on GP106. Seen failing with wfi for each mode."""
     def modes() -> dict[tuple[int, int], Any]:
         return {(channel["runlist"], channel["id"]): channel.get("compute_preemption")
                 for channel in card.emu.cmd({"cmd": "state"})["channels"]}
@@ -385,7 +385,7 @@ def test_preemption_modes_and_runlists(card: Card) -> None:
         after = modes()
         assert {after[key] for key in own} == {value}
         assert {key for key in after if after[key] != before[key]} <= own
-    result = run_gpulens(card, "preempt-runlist 0")
+    result = run_gpulens(card, "preempt --runlist 0")
     if card.chip.preempts_runlists:
         assert (result.status, result.out) == (0, f"{card.path('preempt_runlist')} < 0\n")
     else:

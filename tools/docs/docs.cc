@@ -76,11 +76,11 @@ std::string format_examples(const std::vector<const char *> &examples)
 	return out + ".fi\n";
 }
 
-std::string format_exit_status()
+std::string format_exit_status(const tool::Program &program)
 {
 	std::string out = ".SH EXIT STATUS\n";
 
-	for (const tool::ExitStatus &e : tool::EXIT_STATUS)
+	for (const tool::ExitStatus &e : program.statuses)
 		out += fmt::format(".TP\n.B {}\n{}\n", e.code, escape_roff(e.meaning));
 	return out;
 }
@@ -138,11 +138,12 @@ std::string main_page(const Page &page, const tool::Program &program, const CLI:
 			out += format_option(o);
 		also.push_back(fmt::format(".BR {}\\-{} (1)", escape_roff(program.name), escape_roff(sub->get_name())));
 	}
-	return out + format_examples(program.examples) + format_exit_status() + read_part(page.man + "/rest.man") +
-	       ".SH SEE ALSO\n" + fmt::format("{}\n", fmt::join(also, ",\n"));
+	return out + format_examples(program.examples) + format_exit_status(program) +
+	       read_part(page.man + "/rest.man") + ".SH SEE ALSO\n" + fmt::format("{}\n", fmt::join(also, ",\n"));
 }
 
-std::string command_page(const Page &page, const CLI::App &app, const tool::Command &command)
+std::string command_page(const Page &page, const tool::Program &program, const CLI::App &app,
+			 const tool::Command &command)
 {
 	const CLI::App &sub = *app.get_subcommand(command.name);
 	std::vector<Opt> own = own_options_of(sub);
@@ -155,7 +156,8 @@ std::string command_page(const Page &page, const CLI::App &app, const tool::Comm
 	out += own.empty() ? "" : ".SS Options of every command\n";
 	for (const Opt &o : options_of(app))
 		out += format_option(o);
-	return out + format_examples(command.examples) + format_exit_status() + read_part(page.man + "/rest.man") +
+	return out + format_examples(command.examples) + format_exit_status(program) +
+	       read_part(page.man + "/rest.man") +
 	       fmt::format(".SH SEE ALSO\n.BR {} (1),\n.BR gpulens (5)\n", escape_roff(app.get_name()));
 }
 
@@ -210,7 +212,7 @@ void write_program(const std::string &folder, const Page &page, const tool::Prog
 	write_page(fmt::format("{}/man1/{}.1", folder, program.name), main_page(page, program, *app));
 	for (const tool::Command &command : program.commands)
 		write_page(fmt::format("{}/man1/{}-{}.1", folder, program.name, command.name),
-			   command_page(page, *app, command));
+			   command_page(page, program, *app, command));
 	write_page(fmt::format("{}/bash/{}", folder, program.name), docs::bash_completion(*app));
 	write_page(fmt::format("{}/zsh/_{}", folder, program.name), docs::zsh_completion(*app));
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// gpulens. Commands that an older version had are those of gpulens-lab, which is started for them.
+// gpulens. Command lines of an older version still work, with a note.
 #include "gpulens/cli/cli.hpp"
 #include "lib/base/file.hpp"
 
@@ -7,63 +7,77 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <string>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 namespace {
 
-// A command of an older version, the word with which it was meant (empty: any), and the command of gpulens-lab.
+using Words = std::vector<std::string>;
+
+const std::string LAB = "gpulens-lab";
+
+// A command of an older version, the word with which it was meant (empty: any), and what stands for both.
 const struct {
-	const char *command, *word, *now;
-} IN_LAB[] = {
-	{"blocks", "", "blocks"},   {"probe-kernels", "", "probe-kernels"}, {"experiment", "", "experiment"},
-	{"tenants", "", "tenants"}, {"simulate", "warps", "warps"},         {"plan", "--evaluate", "evaluate"},
+	std::string command, word;
+	Words now;
+} OLD[] = {
+	{"copy", "", {"copy-engines"}},
+	{"preemption", "", {"preemption-mode"}},
+	{"neighbour", "", {"load"}},
+	{"preempt-runlist", "", {"preempt", "--runlist"}},
+	{"blocks", "", {LAB, "blocks"}},
+	{"probe-kernels", "", {LAB, "probe-kernels"}},
+	{"experiment", "", {LAB, "experiment"}},
+	{"tenants", "", {LAB, "tenants"}},
+	{"simulate", "warps", {LAB, "warps"}},
+	{"simulate", "--policy", {"schedule", "--simulate"}},
+	{"simulate", "", {LAB, "interleave"}},
+	{"plan", "--evaluate", {LAB, "evaluate"}},
 };
 
 // Options that stand before commands, and have a value, which may be the name of one.
 const char *const VALUED[] = {"-i", "--image", "-g", "--gpu", "--source", "--proc", "--color"};
 
-bool is_command(const tool::Program &program, const std::string &word)
+// Replaces what an older version had. Returns whether the words are for gpulens-lab.
+bool renew_words(const tool::Program &program, Words &words)
 {
-	return std::ranges::any_of(IN_LAB, [&](const auto &old) { return word == old.command; }) ||
-	       std::ranges::any_of(program.commands, [&](const tool::Command &c) { return word == c.name; });
-}
-
-// Returns the words for gpulens-lab; empty: the command is one of gpulens.
-std::vector<std::string> words_for_lab(const tool::Program &program, int argc, char **argv)
-{
-	std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
+	auto is_command = [&](const std::string &word) {
+		return std::ranges::any_of(OLD, [&](const auto &old) { return word == old.command; }) ||
+		       std::ranges::any_of(program.commands, [&](const auto &command) { return word == command.name; });
+	};
 	auto command = words.begin();
 
-	while (command != words.end() && !is_command(program, *command))
+	while (command != words.end() && !is_command(*command))
 		command += std::min<ptrdiff_t>(std::ranges::count(VALUED, *command) + 1, words.end() - command);
-
-	for (const auto &old : IN_LAB) {
-		if (command == words.end() || *command != old.command)
+	for (const auto &[name, word, now] : OLD) {
+		if (command == words.end() || *command != name)
 			continue;
-		auto word = std::find(command + 1, words.end(), old.word);
-		if (*old.word && word == words.end())
+		auto with = std::find(command + 1, words.end(), word);
+		if (!word.empty() && with == words.end())
 			continue;
-		*command = old.now;
-		if (*old.word)
-			words.erase(word);
-		std::fprintf(stderr, "gpulens: this is gpulens-lab %s now\n", old.now);
-		return words;
+		fmt::print(stderr, "gpulens: {}{}{} is {} now\n", name, word.empty() ? "" : " ", word,
+			   fmt::join(now, " "));
+		if (!word.empty())
+			words.erase(with);
+		bool lab = now[0] == LAB;
+		words.insert(words.erase(command), now.begin() + lab, now.end());
+		return lab;
 	}
-	return {};
+	return false;
 }
 
 // Returns an exit status where it is not started.
-int start_lab(std::vector<std::string> words)
+int start_lab(Words words)
 {
-	std::string path = tool::installed_file("gpulens-lab");
+	std::string path = tool::installed_file(LAB);
 	std::vector<char *> arguments = {path.data()};
 
 	for (std::string &word : words)
 		arguments.push_back(word.data());
 	arguments.push_back(nullptr);
 	execv(path.c_str(), arguments.data());
-	std::fprintf(stderr, "gpulens: %s: %s; it is in the package gpulens-lab\n", path.c_str(), std::strerror(errno));
+	fmt::print(stderr, "gpulens: {}: {}; it is in the package {}\n", path, std::strerror(errno), LAB);
 	return tool::EXIT_SOURCE;
 }
 
@@ -72,7 +86,7 @@ int start_lab(std::vector<std::string> words)
 int main(int argc, char **argv)
 {
 	tool::Program program = tool::gpulens_program();
-	std::vector<std::string> words = words_for_lab(program, argc, argv);
+	Words words(argv + std::min(argc, 1), argv + argc);
 
-	return words.empty() ? tool::run_program(program, argc, argv) : start_lab(std::move(words));
+	return renew_words(program, words) ? start_lab(std::move(words)) : tool::run_program(program, words);
 }

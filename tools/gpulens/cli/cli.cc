@@ -17,18 +17,6 @@
 
 namespace tool {
 
-const std::vector<ExitStatus> EXIT_STATUS = {
-	{"0", "success"},
-	{"1", "something could not be read or decoded (see standard error), --check found a hazard or a violated rule, "
-	      "--within a block outside, verify a violation, a plan does not fit, or experiment did not see a rule"},
-	{"2", "wrong usage, or an invalid file of tasks, scenario or log"},
-	{"3", "no GPU to show: the module is not loaded, or the file is missing or not an image"},
-	{"4", "a request was refused or failed; run: the program was not started, or was killed, because its TPC limit "
-	      "could not be enforced"},
-	{"5", "isolation --check found no hazard, but could not determine whether there is one; verify, experiment: "
-	      "what was seen is not enough for a verdict"},
-};
-
 namespace {
 
 std::string footer_of(const std::vector<const char *> &examples)
@@ -79,43 +67,19 @@ void refuse_json(const CLI::App &app, const Commands &commands)
 					"--json", fmt::format("{} has no JSON; {}", command.name, command.no_json));
 }
 
-// Returns a note where one of the words is an older name of the command that was run; else an empty text.
-std::string explain_old_name(const CLI::App &app, const std::vector<std::string> &words)
+int run_command(const Program &program, std::vector<std::string> words)
 {
-	for (const CLI::App *command : app.get_subcommands())
-		for (const std::string &old : command->get_aliases())
-			if (std::ranges::find(words, old) != words.end() &&
-			    std::ranges::find(words, command->get_name()) == words.end())
-				return fmt::format("{} is {} now", old, command->get_name());
-	return "";
-}
-
-// The words of the command line, last word first, as the parser takes them. "help COMMAND" becomes "COMMAND --help".
-std::vector<std::string> words_of(int argc, char **argv)
-{
-	std::vector<std::string> words;
-
-	for (int i = argc - 1; i > 0; i--)
-		words.emplace_back(argv[i]);
-	if (words.size() > 1 && words.back() == "help") {
-		words.pop_back();
-		words.insert(words.begin(), "--help");
-	}
-	return words;
-}
-
-int run_command(const Program &program, int argc, char **argv)
-{
-	std::vector<std::string> words = words_of(argc, argv);
 	CommandLine line;
 	std::unique_ptr<CLI::App> app = build_cli(program, line);
 
+	if (words.size() > 1 && words.front() == "help") {
+		words.erase(words.begin());
+		words.emplace_back("--help");
+	}
 	if (words == std::vector<std::string>{"help"})
-		return print_text(command_list_text(*app)) ? EXIT_DONE : EXIT_PART;
+		return print_text(command_list_text(program, *app)) ? EXIT_DONE : EXIT_PART;
 	try {
-		app->parse(std::vector<std::string>(words));
-		if (std::string note = explain_old_name(*app, words); !note.empty())
-			std::fprintf(stderr, "%s: %s\n", program.name, note.c_str());
+		app->parse(std::vector<std::string>(words.rbegin(), words.rend())); // last word first
 	} catch (const CLI::Success &e) {
 		int status = app->exit(e);
 		std::cout.flush();
@@ -138,8 +102,8 @@ std::unique_ptr<CLI::App> build_cli(const Program &program, CommandLine &line)
 	auto app = std::make_unique<CLI::App>(program.about, program.name);
 	Commands commands = program.commands;
 
-	app->formatter_fn([](const CLI::App *about, const std::string &before, CLI::AppFormatMode mode) {
-		return help_text(*about, before, mode == CLI::AppFormatMode::All);
+	app->formatter_fn([&program](const CLI::App *about, const std::string &before, CLI::AppFormatMode mode) {
+		return help_text(program, *about, before, mode == CLI::AppFormatMode::All);
 	});
 	app->fallthrough();
 	app->require_subcommand(0, 1);
@@ -151,9 +115,6 @@ std::unique_ptr<CLI::App> build_cli(const Program &program, CommandLine &line)
 		parser->group(program.headings[place_of(program, command.name).first].first)
 			->footer(footer_of(command.examples) + common_options_text(*app, !command.no_json));
 		command.add(*parser, line);
-		for (const auto &[old, now] : program.old_names)
-			if (parser->get_name() == now)
-				parser->alias(old);
 	}
 	// Runs when all options are known, and before the command.
 	app->parse_complete_callback([&line, commands, parser = app.get()] {
@@ -168,14 +129,14 @@ std::unique_ptr<CLI::App> build_cli(const Program &program, CommandLine &line)
 	return app;
 }
 
-int run_program(const Program &program, int argc, char **argv)
+int run_program(const Program &program, const std::vector<std::string> &words)
 {
 	// A file that is opened later would be taken for one of these.
 	for (int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
 		if (fcntl(fd, F_GETFD) < 0)
 			open("/dev/null", fd ? O_WRONLY : O_RDONLY);
 	try {
-		return run_command(program, argc, argv);
+		return run_command(program, words);
 	} catch (const Error &e) {
 		std::fprintf(stderr, "%s: %s\n", program.name, e.what());
 		return exit_status(e.code);

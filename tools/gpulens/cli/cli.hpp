@@ -15,21 +15,20 @@ namespace tool {
 struct ExitStatus {
 	const char *code, *meaning;
 };
-extern const std::vector<ExitStatus> EXIT_STATUS;
 
 struct Program {
 	const char *name, *about;
 	std::vector<std::pair<const char *, std::vector<std::string_view>>> headings; // of the help, and commands below
 	Commands commands;                                                            // each below a heading
 	std::vector<const char *> examples;                                           // without a command
-	std::vector<std::pair<const char *, const char *>> old_names{}; // which work and are not in the help; new ones
+	std::vector<ExitStatus> statuses;
 	std::function<int(const Options &options)> run_without_command{}; // none: the help
 };
 Program gpulens_program();
 
-// Parsing with the result fills line and runs the command that is named.
+// Parsing with the result fills line and runs the command that is named. The program outlives it.
 std::unique_ptr<CLI::App> build_cli(const Program &program, CommandLine &line);
-// Runs what the command line names. Returns the exit status.
-int run_program(const Program &program, int argc, char **argv);
+// Runs what the words of a command line name: "help COMMAND" is "COMMAND --help". Returns the exit status.
+int run_program(const Program &program, const std::vector<std::string> &words);
 
 } // namespace tool

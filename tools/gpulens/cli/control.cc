@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-// The rows of disable, enable, preempt, preempt-runlist, preemption-mode, switch-to, resubmit and timeslice.
+// The rows of disable, enable, preempt, preemption-mode, switch-to, resubmit and timeslice.
 #include "gpulens/cmd/control.hpp"
 #include "gpulens/cmd/schedule.hpp"
+#include "gpulens/cmd/simulate_policy.hpp"
 #include "gpulens/measure/schedule_probe.hpp"
 
 #include "gpulens/cli/commands.hpp"
@@ -61,12 +62,17 @@ void add_slice(CLI::App &parser, u32 &slice_us)
 		->required();
 }
 
+const Control &find_control(const std::string &command)
+{
+	return *std::find_if(CONTROLS, CONTROLS + CONTROL_COUNT,
+			     [&](const Control &c) { return c.command == command; });
+}
+
 void add_control(CLI::App &parser, CommandLine &line)
 {
 	auto options = std::make_shared<ControlOptions>();
-	const Control &control = *std::find_if(CONTROLS, CONTROLS + CONTROL_COUNT,
-					       [&](const Control &c) { return c.command == parser.get_name(); });
-	bool runlist = std::string(control.target) == "RUNLIST";
+	const Control &control = find_control(parser.get_name());
+	bool runlist = std::string(control.target) == "RUNLIST", whole = parser.get_name() == "preempt";
 	CLI::Validator check = check_that(
 		[runlist](const std::string &text) { return is_id(text, runlist) ? "" : "not an id: " + text; });
 
@@ -82,8 +88,15 @@ void add_control(CLI::App &parser, CommandLine &line)
 	CLI::Option *id = parser.add_option(control.target, options->id,
 					    runlist ? "runlist number" : "ID; RUNLIST:ID where IDs count per runlist")
 				  ->type_name("")
-				  ->required(!control.of_several)
+				  ->required(!control.of_several && !whole)
 				  ->check(check);
+	if (whole)
+		parser.add_option("--runlist", options->runlist,
+				  "whatever of this runlist is on an engine, instead of a TSG (Volta and later)")
+			->type_name("Y")
+			->check(check_that(
+				[](const std::string &text) { return is_id(text, true) ? "" : "not an id: " + text; }))
+			->excludes(id);
 	if (control.of_several)
 		add_several(parser, *options, control.can_undo, id, check);
 	if (parser.get_name() == "timeslice")
@@ -92,9 +105,9 @@ void add_control(CLI::App &parser, CommandLine &line)
 	if (control.can_undo)
 		add_duration(parser, "--for", options->for_ns, 1000000000, "undo it after this time, or on Ctrl-C");
 	parser.callback([options, &control, &line] {
-		if (options->id.empty() && options->tsg.empty() && !options->pid)
+		if (options->id.empty() && options->tsg.empty() && !options->pid && options->runlist.empty())
 			throw CLI::RequiredError(std::string(control.target) +
-						 (control.of_several ? ", --tsg or --pid" : ""));
+						 (control.of_several ? ", --tsg or --pid" : " or --runlist"));
 		refuse_files(line.options, control.command);
 		if (const SourceRow *source = line.options.sources.source; source && source->name == std::string("rm"))
 			throw CLI::ValidationError(
@@ -102,13 +115,47 @@ void add_control(CLI::App &parser, CommandLine &line)
 				fmt::format("{} writes to the files of the module; through NVIDIA's driver, "
 					    "gpulens run --schedule changes the TSGs of its own program",
 					    control.command));
-		line.status = run_control(line.options, control, *options);
+		if (options->runlist.empty()) {
+			line.status = run_control(line.options, control, *options);
+			return;
+		}
+		options->id = options->runlist;
+		line.status = run_control(line.options, find_control("preempt --runlist"), *options);
 	});
+}
+
+constexpr u64 SIMULATED_NS = 10000000000, MAX_SIMULATED_NS = 600000000000;
+
+int simulate_tasks(const ScheduleOptions &schedule, u64 switch_ns, const Options &options)
+{
+	PolicySimulation s = simulate_policy_file(read_policy(schedule.file),
+						  schedule.for_ns ? schedule.for_ns : SIMULATED_NS, switch_ns);
+
+	return print_text(options.json ? json_text(policy_simulation_json(s)) : policy_simulation_text(s)) ? EXIT_DONE
+													   : EXIT_PART;
+}
+
+// The options of schedule that simulate, which exclude those that are there already.
+CLI::Option *add_simulation(CLI::App &parser, u64 &switch_ns)
+{
+	std::vector<CLI::Option *> others = parser.get_options();
+	CLI::Option *simulate =
+		parser.add_flag("--simulate", "response times and missed deadlines of the policy's tasks, "
+					      "by time slices and by the policy, without a GPU");
+
+	for (CLI::Option *other : others)
+		if (other != parser.get_help_ptr() && other->nonpositional() && other->get_single_name() != "for")
+			other->excludes(simulate);
+	add_duration(parser, "--switch", switch_ns, 1000,
+		     "with --simulate, the time of a switch between tasks (default: none)")
+		->needs(simulate);
+	return simulate;
 }
 
 void add_schedule(CLI::App &parser, CommandLine &line)
 {
 	auto options = std::make_shared<ScheduleOptions>();
+	auto switch_ns = std::make_shared<u64>(0);
 	CLI::Option *file = parser.add_option("FILE", options->file,
 					      "the policy, as docs/schedule.md describes it; - is standard input")
 				    ->type_name("");
@@ -116,7 +163,8 @@ void add_schedule(CLI::App &parser, CommandLine &line)
 	parser.add_flag("--dry-run", options->dry_run,
 			"check the policy, print what would be written, and write nothing")
 		->needs(file);
-	add_duration(parser, "--for", options->for_ns, 1000000000, "end after this time (default: on Ctrl-C)");
+	add_duration(parser, "--for", options->for_ns, 1000000000,
+		     "end after this time (default: on Ctrl-C; of --simulate: 10s)");
 	add_duration(parser, "--every", options->every_ns, 1000, "look at the GPU that often (default: 1ms)")
 		->check(check_that([](const std::string &text) {
 			std::optional<u64> ns = parse_duration(text, 1000);
@@ -159,9 +207,17 @@ void add_schedule(CLI::App &parser, CommandLine &line)
 			  "file of --probe's results (default: below XDG_STATE_HOME, or /var/lib/gpulens for root)")
 		->type_name("FILE")
 		->needs(flag);
-	parser.callback([options, probe, probes, &line] {
+	CLI::Option *simulate = add_simulation(parser, *switch_ns)->needs(file);
+	parser.callback([options, probe, probes, simulate, switch_ns, &line] {
 		if (options->file.empty() && !*probes)
 			throw CLI::RequiredError("FILE or --probe");
+		if (*simulate) {
+			refuse_gpus(line.options, "schedule --simulate");
+			if (options->for_ns > MAX_SIMULATED_NS)
+				throw CLI::ValidationError("--for", "more than ten minutes");
+			line.status = simulate_tasks(*options, *switch_ns, line.options);
+			return;
+		}
 		refuse_files(line.options, "schedule");
 		if (*probes) {
 			line.status = measure::probe_schedule(line.options, *probe);
@@ -190,12 +246,7 @@ Commands control_commands()
 		 NO_JSON},
 		{"preempt",
 		 "preempt a TSG: save its context and take it off its engine",
-		 {"sudo gpulens -g 0 preempt 0:3"},
-		 add_control,
-		 NO_JSON},
-		{"preempt-runlist",
-		 "preempt whatever of a runlist is on an engine (Volta and later)",
-		 {"sudo gpulens -g 0 preempt-runlist 0"},
+		 {"sudo gpulens -g 0 preempt 0:3", "sudo gpulens -g 0 preempt --runlist 0"},
 		 add_control,
 		 NO_JSON},
 		{"preemption-mode",
@@ -225,6 +276,7 @@ Commands control_commands()
 		 "decide which TSGs of a GPU run: by priority, EDF with servers, or shares",
 		 {"gpulens -g 0 schedule docs/schedule-example.json --dry-run    only says what it would write",
 		  "sudo gpulens -g 0 schedule docs/schedule-example.json --for 1m",
+		  "gpulens schedule docs/schedule-table1.json --simulate --for 1m",
 		  ("gpulens --source rm schedule docs/schedule-programs.json    programs of gpulens run --schedule "
 		   "task=NAME"),
 		  "gpulens schedule --probe                    what NVIDIA's driver lets a program do"},

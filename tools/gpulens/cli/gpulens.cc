@@ -19,10 +19,10 @@ Program gpulens_program()
 				  "partitions", "proc"}},
 				{"Watch", {"top", "record", "report", "export"}},
 				{"Control",
-				 {"disable", "enable", "preempt", "preempt-runlist", "preemption-mode", "switch-to",
-				  "resubmit", "timeslice"}},
-				{"Share", {"run", "schedule", "simulate", "plan", "fit"}},
-				{"Measure", {"verify", "sweep", "load"}},
+				 {"disable", "enable", "preempt", "preemption-mode", "switch-to", "resubmit",
+				  "timeslice"}},
+				{"Share", {"run", "schedule", "plan"}},
+				{"Measure", {"verify", "sweep", "fit", "load"}},
 				{"AMD", {"amd", "masks"}},
 			},
 		.commands = {},
@@ -34,7 +34,22 @@ Program gpulens_program()
 				"gpulens isolation --check        exit status 1 where tasks can disturb others",
 				"gpulens channels --json | jq '.gpus[0].channels[] | select(.state.running)'",
 			},
-		.old_names = {{"copy", "copy-engines"}, {"preemption", "preemption-mode"}, {"neighbour", "load"}},
+		.statuses =
+			{
+				{"0", "success"},
+				{"1",
+				 "something could not be read or decoded (see standard error), isolation --check found "
+				 "a hazard, verify a violation, or a plan does not fit"},
+				{"2", "wrong usage, or an invalid file of tasks or scenario"},
+				{"3",
+				 "no GPU to show: the module is not loaded, or the file is missing or not an image"},
+				{"4",
+				 "a request was refused or failed; run: the program was not started, or was killed, "
+				 "because its TPC limit could not be enforced"},
+				{"5",
+				 "isolation --check found no hazard, but could not determine whether there is one; "
+				 "verify: what was seen is not enough for a verdict"},
+			},
 		.run_without_command = [](const Options &options) { return show_gpus(Show::Overview, options); },
 	};
 

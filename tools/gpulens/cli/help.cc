@@ -2,7 +2,6 @@
 // Lays out help. The parser's library would list what options exclude, and wraps nothing.
 #include "gpulens/cli/help.hpp"
 
-#include "gpulens/cli/cli.hpp"
 #include "gpulens/out/table.hpp"
 
 #include <algorithm>
@@ -100,7 +99,7 @@ std::string screen_text(const CLI::App &app)
 
 } // namespace
 
-std::string command_list_text(const CLI::App &app)
+std::string command_list_text(const Program &program, const CLI::App &app)
 {
 	std::string text = app.get_description() + '\n' + usage_text(app, app.get_name()), group;
 
@@ -110,19 +109,19 @@ std::string command_list_text(const CLI::App &app)
 		text += row_text(command->get_name(), command->get_description());
 	}
 	text += '\n' + options_text(app) + "\nExit status:\n";
-	for (const ExitStatus &e : EXIT_STATUS)
+	for (const ExitStatus &e : program.statuses)
 		text += row_text(e.code, e.meaning, STATUS_ABOUT);
 	return text;
 }
 
-std::string help_text(const CLI::App &app, const std::string &before, bool all)
+std::string help_text(const Program &program, const CLI::App &app, const std::string &before, bool all)
 {
 	if (app.get_parent())
 		return wrap_text(app.get_description(), HELP_WIDTH, "") + '\n' + usage_text(app, before) + '\n' +
 		       options_text(app) + '\n' + app.get_footer();
 	if (!all)
 		return screen_text(app);
-	std::string text = command_list_text(app);
+	std::string text = command_list_text(program, app);
 	for (const CLI::App *command : app.get_subcommands({}))
 		text += '\n' + command->get_name() + '\n' +
 			indent_lines(wrap_text(command->get_description(), HELP_WIDTH - 2, "") + '\n' +

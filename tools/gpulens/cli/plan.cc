@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
-// simulate, plan, fit and masks. See commands.hpp.
+// plan, fit and masks. See commands.hpp.
 #include "gpulens/cli/plan.hpp"
 
 #include "gpulens/cli/commands.hpp"
 #include "gpulens/cli/options.hpp"
 #include "gpulens/cmd/cu_masks.hpp"
-#include "gpulens/cmd/schedule.hpp"
-#include "gpulens/cmd/simulate.hpp"
-#include "gpulens/cmd/simulate_policy.hpp"
 #include "lib/base/file.hpp"
 #include "lib/base/format.hpp"
 #include "lib/tpc/place.hpp"
@@ -19,71 +16,6 @@
 namespace tool {
 
 namespace {
-
-struct SimulateArguments {
-	std::vector<std::string> words;
-	u32 max_entries = DEFAULT_MAX_ENTRIES;
-	std::string policy;
-	u64 for_ns = 10000000000, switch_ns = 0; // with policy
-};
-
-// Simulates the tasks of a policy. Returns the exit status.
-int simulate_tasks(const SimulateArguments &arguments, const Options &options)
-{
-	PolicySimulation s = simulate_policy_file(read_policy(arguments.policy), arguments.for_ns, arguments.switch_ns);
-
-	return print_text(options.json ? json_text(policy_simulation_json(s)) : policy_simulation_text(s)) ? EXIT_DONE
-													   : EXIT_PART;
-}
-
-void add_simulated_policy(CLI::App &parser, SimulateArguments &arguments)
-{
-	CLI::Option *policy =
-		parser.add_option(
-			      "--policy", arguments.policy,
-			      "response times and missed deadlines of the tasks of this file, by time slices and by "
-			      "its policy (docs/schedule.md)")
-			->type_name("FILE");
-
-	for (const char *other : {"TSG", "--max-entries"})
-		policy->excludes(parser.get_option(other));
-	add_duration(parser, "--for", arguments.for_ns, 1000000000,
-		     "with --policy, the time to simulate (default: 10s)")
-		->needs(policy)
-		->check(check_that([](const std::string &text) {
-			std::optional<u64> ns = parse_duration(text, 1000000000);
-			return ns && *ns <= 600000000000 ? "" : "more than ten minutes: " + text;
-		}));
-	add_duration(parser, "--switch", arguments.switch_ns, 1000,
-		     "with --policy, the time of a switch between tasks (default: none)")
-		->needs(policy);
-}
-
-void add_simulate(CLI::App &parser, CommandLine &line)
-{
-	auto arguments = std::make_shared<SimulateArguments>();
-
-	parser.add_option("TSG", arguments->words, "NAME:LEVEL[:SLICE_US[:CHANNELS]]; LEVEL is low, medium or high")
-		->type_name("");
-	parser.add_option("--max-entries", arguments->max_entries, "maximum length of the runlist")->type_name("N");
-	add_simulated_policy(parser, *arguments);
-	parser.callback([arguments, &line] {
-		refuse_gpus(line.options, "simulate");
-		if (!arguments->policy.empty()) {
-			line.status = simulate_tasks(*arguments, line.options);
-			return;
-		}
-		if (arguments->words.empty())
-			throw CLI::RequiredError("TSG or --policy");
-		try {
-			Simulation s = simulate(parse_tsgs(arguments->words), arguments->max_entries);
-			bool shown = print_text(line.options.json ? json_text(simulate_json(s)) : simulate_text(s));
-			line.status = shown && !s.overflows ? EXIT_DONE : EXIT_PART;
-		} catch (const Error &e) {
-			throw CLI::ValidationError("TSG", e.what());
-		}
-	});
-}
 
 struct PlanArguments {
 	plan::PlanOptions plan;
@@ -324,12 +256,6 @@ void add_test(CLI::App &parser, plan::PlanOptions &options, const std::string &u
 Commands plan_commands()
 {
 	return {
-		{"simulate",
-		 "simulate the runlist that NVIDIA's Tegra driver builds of interleaved TSGs, and their longest waits",
-		 {"gpulens simulate render:high batch:low",
-		  "gpulens simulate render:high:2000 batch:low:1000:4 --max-entries 64",
-		  "gpulens simulate --policy docs/schedule-table1.json --for 1m"},
-		 add_simulate},
 		{"plan",
 		 "plan partitions of TPCs in which all tasks meet their deadlines",
 		 {"gpulens -g 0 plan tasks.json                  assign TPCs of GPU 0 to tasks",

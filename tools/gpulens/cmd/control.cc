@@ -29,7 +29,7 @@ const Control CONTROLS[] = {
 	{"switch-to", "switch_to_tsg", "TSG", true, false},
 	{"resubmit", "resubmit_runlist", "RUNLIST", false, false},
 	{"timeslice", "tsg_timeslice", "TSG", true, false},
-	{"preempt-runlist", "preempt_runlist", "RUNLIST", false, false},
+	{"preempt --runlist", "preempt_runlist", "RUNLIST", false, false},
 	{"preemption-mode", "_preempt_channel", "CHANNEL", false, true},
 };
 

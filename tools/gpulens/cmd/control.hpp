@@ -27,6 +27,7 @@ struct ControlOptions {
 	std::string id;         // in the module's format: 5, 0x5 or RUNLIST:5
 	std::string tsg;        // instead of id: all channels of this TSG
 	std::optional<u32> pid; // or all channels of this process
+	std::string runlist{};  // or, of preempt, whatever of this runlist is on an engine
 	bool yes = false;       // also where that process alone says that they are its own
 	u32 slice_us = 0;       // for timeslice
 	std::string mode{};     // for preemption: wfi, cta, cil

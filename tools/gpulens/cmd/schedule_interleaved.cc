@@ -98,7 +98,7 @@ int schedule_interleaved(const Options &options, const ScheduleOptions &schedule
 {
 	if (!schedule.dry_run)
 		throw Error(Error::Unsupported,
-			    "the policy interleaved is shown only (--dry-run, or gpulens simulate): the module submits "
+			    "the policy interleaved is shown only (--dry-run, or --simulate): the module submits "
 			    "no list of its own; use fixed-priority, edf or share");
 	return show_plan(options, gpu, build_orders(gpu, policy, tsgs));
 }

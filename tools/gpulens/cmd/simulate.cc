@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Builds the runlist, computes waits, and parses and formats for gpulens simulate. simulate.hpp describes the algorithm.
+// Builds the runlist, computes waits, and parses and formats for gpulens-lab interleave. simulate.hpp describes the algorithm.
 #include "gpulens/cmd/simulate.hpp"
 
 #include "lib/base/errors.hpp"

@@ -70,9 +70,8 @@ PolicySimulation simulate_policy_file(PolicyFile policy, u64 end_ns, u64 switch_
 	std::vector<Load> loads;
 
 	if (policy.policy == Policy::Interleaved)
-		throw Error(Error::Input, policy.name +
-						  ": the policy interleaved is what gpulens simulate compares others "
-						  "with; name another one");
+		throw Error(Error::Input, policy.name + ": the policy interleaved is what --simulate compares others "
+							"with; name another one");
 	for (const PolicyTask &t : policy.tasks) {
 		if (!t.load.length_ns && !t.load.endless)
 			throw Error(Error::Input, t.where + ": has no load to simulate");

@@ -8,6 +8,7 @@ namespace tool {
 Commands blocks_commands();
 Commands evaluate_commands();
 Commands experiment_commands();
+Commands interleave_commands();
 Commands warps_commands();
 Program lab_program();
 

@@ -10,7 +10,7 @@ Program lab_program()
 		.name = "gpulens-lab",
 		.about = "Repeat experiments on how NVIDIA GPUs schedule work.",
 		.headings = {{"Measure", {"probe-kernels", "blocks", "tenants", "experiment"}},
-			     {"Simulate", {"evaluate", "warps"}}},
+			     {"Simulate", {"evaluate", "interleave", "warps"}}},
 		.commands = {},
 		.examples =
 			{
@@ -19,9 +19,21 @@ Program lab_program()
 				"gpulens-lab probe-kernels fig3.13 -o log.json  run kernels, log blocks",
 				"gpulens-lab blocks log.json --check            compare the log with the rules",
 			},
+		.statuses =
+			{
+				{"0", "success"},
+				{"1",
+				 "something could not be read or written (see standard error), blocks --check found a "
+				 "violated rule, --within a block outside, or experiment did not see a rule"},
+				{"2", "wrong usage, or an invalid scenario or log"},
+				{"3", "no GPU, or a file or a program is missing"},
+				{"4", "a measurement was refused or failed"},
+				{"5", "experiment: what was seen is not enough for a verdict"},
+			},
 	};
 
-	for (const auto &group : {blocks_commands, experiment_commands, evaluate_commands, warps_commands})
+	for (const auto &group :
+	     {blocks_commands, experiment_commands, evaluate_commands, interleave_commands, warps_commands})
 		for (Command &command : group())
 			program.commands.push_back(std::move(command));
 	return program;

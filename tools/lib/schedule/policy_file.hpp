@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The file of gpulens schedule and of gpulens simulate --policy (docs/schedule-schema.json).
+// The file of gpulens schedule and of gpulens schedule --simulate (docs/schedule-schema.json).
 #pragma once
 #include "lib/schedule/simulation.hpp"
 
