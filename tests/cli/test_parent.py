@@ -52,11 +52,13 @@ def start_shell(script: str) -> "typing.Iterator[tuple[subprocess.Popen[str], in
                           stderr=subprocess.PIPE, text=True) as process:
         assert process.stdout
         program = int(process.stdout.readline())
+        handle = os.pidfd_open(program)  # another process may have its pid later
         try:
             yield process, program
         finally:
-            if not wait_until_gone(program, 0):
-                os.kill(program, signal.SIGKILL)
+            with contextlib.suppress(ProcessLookupError):
+                signal.pidfd_send_signal(handle, signal.SIGKILL)
+            os.close(handle)
 
 
 @pytest.mark.parametrize("name", ("TERM", "HUP", "INT", "QUIT", "USR1", "USR2"))

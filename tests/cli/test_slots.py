@@ -30,6 +30,7 @@ class SlotProgram(Program):
         env = {**make_environment(folder, verbs), "GPULENS_RUNTIME_DIR": str(root / "run"),
                "GPULENS_FAKE_RM_SHARED": str(root / "shared"), **({"GPULENS_LOAD_FORKS": "1"} if forks else {})}
         super().__init__(folder)
+        self.folder = folder
         self.log = (folder / "stderr").open("w+", encoding="utf-8")
         # pylint: disable-next=consider-using-with
         self.process = subprocess.Popen([BIN / "gpulens", "run", "-o", "/dev/null", "--slot", slot, *words, "--",
@@ -63,10 +64,10 @@ class SlotProgram(Program):
         return self.word(4) != 0
 
     def lives(self) -> bool:
-        """Whether the program is there, and no zombie."""
+        """Whether the program is there, and no zombie. A process of another test may have its pid by now."""
         try:
-            return pathlib.Path(f"/proc/{self.word(3)}/stat").read_text(encoding="ascii").rsplit(")", 1)[1][1] != "Z"
-        except FileNotFoundError:
+            return os.fsencode(self.folder) in pathlib.Path(f"/proc/{self.word(3)}/cmdline").read_bytes()
+        except (FileNotFoundError, ProcessLookupError):
             return False
 
     def end(self, number: int = signal.SIGTERM) -> int:
@@ -83,11 +84,8 @@ def fixture_programs() -> Iterator[None]:
         program.process.send_signal(signal.SIGCONT)
         program.process.kill()
         program.process.wait()
-        if program.runs():
-            try:
-                os.kill(program.word(3), signal.SIGKILL)
-            except ProcessLookupError:
-                pass
+        if program.lives():
+            os.kill(program.word(3), signal.SIGKILL)
         program.log.close()
     PROGRAMS.clear()
 

@@ -42,5 +42,5 @@ def make_environment(folder: pathlib.Path, **more: str) -> "typing.Dict[str, str
 
 def finish_turns(done: "subprocess.CompletedProcess[str]") -> "typing.List[str]":
     """The lines of a program that succeeded."""
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.returncode == 0, f"{done.returncode}: {done.stdout}{done.stderr}"
     return done.stdout.splitlines()
