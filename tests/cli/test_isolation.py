@@ -156,5 +156,5 @@ def test_statuses_and_names_are_documented() -> None:
     text = (ROOT / "docs/isolation.md").read_text(encoding="utf-8")
     for name in NAMES.split(", "):
         assert f"`{name}`" in text, name
-    assert ("5 isolation --check found no hazard, but could not determine whether there is one; verify, "
-            "experiment: what was seen is not enough for a verdict") in " ".join(gpulens("help").stdout.split())
+    assert ("5 isolation --check found no hazard, but could not determine whether there is one; "
+            "verify: what was seen is not enough for a verdict") in " ".join(gpulens("help").stdout.split())
