@@ -131,6 +131,9 @@ std::string main_page(const Page &page, const tool::Program &program, const CLI:
 		out += format_option(o);
 	out += ".SH COMMANDS\n";
 	std::vector<std::string> also = {".BR gpulens (5)", ".BR gpulens\\-partition (3)"};
+	for (const std::string other : {"gpulens", "gpulens-lab"})
+		if (other != program.name)
+			also.push_back(fmt::format(".BR {} (1)", escape_roff(other)));
 	for (const CLI::App *sub : app.get_subcommands({})) {
 		out += ".SS " + escape_roff(sub->get_name()) + '\n' + escape_roff(sub->get_description()) + ".\n.PP\n" +
 		       format_synopsis(*sub);
