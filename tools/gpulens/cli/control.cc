@@ -135,27 +135,32 @@ int simulate_tasks(const ScheduleOptions &schedule, u64 switch_ns, const Options
 													   : EXIT_PART;
 }
 
+struct Simulated {
+	bool asked = false;
+	u64 switch_ns = 0; // of a switch between tasks
+};
+
 // The options of schedule that simulate, which exclude those that are there already.
-CLI::Option *add_simulation(CLI::App &parser, u64 &switch_ns)
+void add_simulation(CLI::App &parser, CLI::Option *file, Simulated &simulated)
 {
 	std::vector<CLI::Option *> others = parser.get_options();
-	CLI::Option *simulate =
-		parser.add_flag("--simulate", "response times and missed deadlines of the policy's tasks, "
-					      "by time slices and by the policy, without a GPU");
+	CLI::Option *simulate = parser.add_flag("--simulate", simulated.asked,
+						"response times and missed deadlines of the policy's tasks, by time "
+						"slices and by the policy, without a GPU");
 
+	simulate->needs(file);
 	for (CLI::Option *other : others)
 		if (other != parser.get_help_ptr() && other->nonpositional() && other->get_single_name() != "for")
 			other->excludes(simulate);
-	add_duration(parser, "--switch", switch_ns, 1000,
+	add_duration(parser, "--switch", simulated.switch_ns, 1000,
 		     "with --simulate, the time of a switch between tasks (default: none)")
 		->needs(simulate);
-	return simulate;
 }
 
 void add_schedule(CLI::App &parser, CommandLine &line)
 {
 	auto options = std::make_shared<ScheduleOptions>();
-	auto switch_ns = std::make_shared<u64>(0);
+	auto simulated = std::make_shared<Simulated>();
 	CLI::Option *file = parser.add_option("FILE", options->file,
 					      "the policy, as docs/schedule.md describes it; - is standard input")
 				    ->type_name("");
@@ -207,15 +212,15 @@ void add_schedule(CLI::App &parser, CommandLine &line)
 			  "file of --probe's results (default: below XDG_STATE_HOME, or /var/lib/gpulens for root)")
 		->type_name("FILE")
 		->needs(flag);
-	CLI::Option *simulate = add_simulation(parser, *switch_ns)->needs(file);
-	parser.callback([options, probe, probes, simulate, switch_ns, &line] {
+	add_simulation(parser, file, *simulated);
+	parser.callback([options, probe, probes, simulated, &line] {
 		if (options->file.empty() && !*probes)
 			throw CLI::RequiredError("FILE or --probe");
-		if (*simulate) {
+		if (simulated->asked) {
 			refuse_gpus(line.options, "schedule --simulate");
 			if (options->for_ns > MAX_SIMULATED_NS)
 				throw CLI::ValidationError("--for", "more than ten minutes");
-			line.status = simulate_tasks(*options, *switch_ns, line.options);
+			line.status = simulate_tasks(*options, simulated->switch_ns, line.options);
 			return;
 		}
 		refuse_files(line.options, "schedule");
