@@ -286,3 +286,14 @@ class Suite:  # pylint: disable=too-many-instance-attributes
         print(f"{self._name}: {_in_words(time.monotonic() - self._began)}")
         print(f"{passed} passed, {len(failed)} failed, {sum(job.skipped() for job in tests)} skipped")
         return 0 if passed and not failed else 1
+
+
+def run_suite(name: str, builds: Sequence[Job], tests: Sequence[Job]) -> int:
+    """Installs what is missing, builds all at once, runs the tests, reports. The exit status."""
+    if subprocess.run([str(paths.ROOT / "scripts" / "setup")], check=False).returncode != 0:
+        return 1
+    with Suite(name) as suite:
+        suite.build(builds, len(builds))
+        suite.run(tests, count_processors())
+        return suite.report()
+    return 130  # Ctrl-C

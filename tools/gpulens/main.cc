@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 // gpulens. Command lines of an older version still work, with a note.
 #include "gpulens/cli/cli.hpp"
+#include "gpulens/cli/options.hpp"
 #include "lib/base/file.hpp"
 
 #include <algorithm>
@@ -36,9 +37,6 @@ const struct {
 	{"plan", "--evaluate", {LAB, "evaluate"}},
 };
 
-// Options that stand before commands, and have a value, which may be the name of one.
-const char *const VALUED[] = {"-i", "--image", "-g", "--gpu", "--source", "--proc", "--color"};
-
 // Replaces what an older version had. Returns whether the words are for gpulens-lab.
 bool renew_words(const tool::Program &program, Words &words)
 {
@@ -46,10 +44,18 @@ bool renew_words(const tool::Program &program, Words &words)
 		return std::ranges::any_of(OLD, [&](const auto &old) { return word == old.command; }) ||
 		       std::ranges::any_of(program.commands, [&](const auto &command) { return word == command.name; });
 	};
+	tool::Options options;
+	CLI::App common;
 	auto command = words.begin();
 
+	// The value of an option that stands before the command may be the name of one.
+	tool::add_common_options(common, options);
+	auto takes_value = [&](const std::string &word) {
+		const CLI::Option *option = word.starts_with('-') ? common.get_option_no_throw(word) : nullptr;
+		return option && option->get_items_expected_max() > 0;
+	};
 	while (command != words.end() && !is_command(*command))
-		command += std::min<ptrdiff_t>(std::ranges::count(VALUED, *command) + 1, words.end() - command);
+		command += std::min<ptrdiff_t>(takes_value(*command) ? 2 : 1, words.end() - command);
 	for (const auto &[name, word, now] : OLD) {
 		if (command == words.end() || *command != name)
 			continue;

@@ -97,6 +97,16 @@ int run_command(const Program &program, std::vector<std::string> words)
 
 } // namespace
 
+Commands join_commands(std::initializer_list<Commands (*)()> groups)
+{
+	Commands all;
+
+	for (Commands (*group)() : groups)
+		for (Command &command : group())
+			all.push_back(std::move(command));
+	return all;
+}
+
 std::unique_ptr<CLI::App> build_cli(const Program &program, CommandLine &line)
 {
 	auto app = std::make_unique<CLI::App>(program.about, program.name);

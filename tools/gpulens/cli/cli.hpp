@@ -5,6 +5,7 @@
 #include "gpulens/cli/commands.hpp"
 
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <string_view>
 #include <utility>
@@ -25,6 +26,9 @@ struct Program {
 	std::function<int(const Options &options)> run_without_command{}; // none: the help
 };
 Program gpulens_program();
+
+// Returns the rows of all groups.
+Commands join_commands(std::initializer_list<Commands (*)()> groups);
 
 // Parsing with the result fills line and runs the command that is named. The program outlives it.
 std::unique_ptr<CLI::App> build_cli(const Program &program, CommandLine &line);

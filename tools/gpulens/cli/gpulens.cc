@@ -3,13 +3,11 @@
 #include "gpulens/cli/cli.hpp"
 #include "gpulens/cmd/show.hpp"
 
-#include <iterator>
-
 namespace tool {
 
 Program gpulens_program()
 {
-	Program program = {
+	return {
 		.name = "gpulens",
 		.about = "Show and control how NVIDIA GPUs schedule work.",
 		.headings =
@@ -25,7 +23,8 @@ Program gpulens_program()
 				{"Measure", {"verify", "sweep", "fit", "load"}},
 				{"AMD", {"amd", "masks"}},
 			},
-		.commands = {},
+		.commands = join_commands({show_commands, record_commands, run_commands, control_commands, top_commands,
+					   plan_commands, amd_commands, measure_commands, export_commands}),
 		.examples =
 			{
 				"gpulens                          overview of every GPU of this machine",
@@ -52,12 +51,6 @@ Program gpulens_program()
 			},
 		.run_without_command = [](const Options &options) { return show_gpus(Show::Overview, options); },
 	};
-
-	for (const auto &group : {show_commands, record_commands, run_commands, control_commands, top_commands,
-				  plan_commands, amd_commands, measure_commands, export_commands})
-		for (Command &command : group())
-			program.commands.push_back(std::move(command));
-	return program;
 }
 
 } // namespace tool

@@ -6,12 +6,13 @@ namespace tool {
 
 Program lab_program()
 {
-	Program program = {
+	return {
 		.name = "gpulens-lab",
 		.about = "Repeat experiments on how NVIDIA GPUs schedule work.",
 		.headings = {{"Measure", {"probe-kernels", "blocks", "tenants", "experiment"}},
 			     {"Simulate", {"evaluate", "interleave", "warps"}}},
-		.commands = {},
+		.commands = join_commands(
+			{blocks_commands, experiment_commands, evaluate_commands, interleave_commands, warps_commands}),
 		.examples =
 			{
 				"gpulens-lab experiment --list                  the experiments",
@@ -31,12 +32,6 @@ Program lab_program()
 				{"5", "experiment: what was seen is not enough for a verdict"},
 			},
 	};
-
-	for (const auto &group :
-	     {blocks_commands, experiment_commands, evaluate_commands, interleave_commands, warps_commands})
-		for (Command &command : group())
-			program.commands.push_back(std::move(command));
-	return program;
 }
 
 } // namespace tool
