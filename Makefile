@@ -45,7 +45,7 @@ configure: | build
 emulator: configure ## build/bin/gpulens-emulator
 	cmake --build $(CMAKE_BUILD) --target gpulens-emulator
 
-tool: configure ## build/bin/gpulens and gpulens-lab, the command-line tools, and build/cmake/docs, its manual pages and completions
+tool: configure ## build/bin/gpulens and gpulens-lab, the command-line tools, and build/cmake/docs, their manual pages
 	cmake --build $(CMAKE_BUILD) --target gpulens gpulens-lab gpulens-run gpulens-confine probe tool-docs
 
 probe: configure ## build/bin/gpulens-probe-kernels and the other programs that gpulens starts on a GPU

@@ -55,8 +55,8 @@ CLAIMS = {
     "gpulens-lab interleave camera:high:1000 log:low": Claim("interleave camera:high:1000 log:low", "camera"),
     "gpulens -g 0 plan tasks.json": Claim("-i IMAGE plan tasks.json", r"GPCs +Which +Mask"),
     "gpulens fit times.csv": Claim("fit times.csv", r"class|Class"),
-    "gpulens masks --amd 15,15,15,15 --sizes 30,30": Claim(
-        "masks --amd 15,15,15,15 --sizes 30,30", r"0x33333333,0x3333333\n(.|\n)*0xcccccccc,0xccccccc"),
+    "gpulens amd masks 15,15,15,15 --sizes 30,30": Claim(
+        "amd masks 15,15,15,15 --sizes 30,30", r"0x33333333,0x3333333\n(.|\n)*0xcccccccc,0xccccccc"),
     "gpulens amd": Claim("amd --from kfd", r"^No AMD GPU in the topology\n(.|\n)*^Note: .*not on a machine with one$"),
     "gpulens-lab probe-kernels fig3.9 -o log.json": Claim("probe-kernels fig3.9 --simulate -o log.json", ""),
     "gpulens-lab blocks log.json --check -o log.svg": Claim("blocks log.json --check -o log.svg",
@@ -72,8 +72,8 @@ CLAIMS = {
         "partitions set 1 --tpcs 0-9", "process 1: gpulens run limits no process of this number", 3),
     "gpulens run --pitfalls -- ./infer": Claim(
         "run --pitfalls -- true", "note: no process of the program called a function of CUDA's driver"),
-    "gpulens plan --status plan.json": Claim(
-        "plan --status plan.json", "no counts of this plan for this user: there is no /nowhere/plan-", 3,
+    "gpulens plan status plan.json": Claim(
+        "plan status plan.json", "no counts of this plan for this user: there is no /nowhere/plan-", 3,
         {"GPULENS_RUNTIME_DIR": "/nowhere"}),
     "gpulens run --plan plan.json --task camera -- ./infer": Claim(
         "run --plan plan.json --task camera -- true", "is limited to TPCs", 0, {
@@ -207,7 +207,7 @@ SAME = {
     ("sweep", "--output"): (f"{SWEEP} --repeat 1 --sizes 66", "/dev/stdout"),
     ("export", "--output"): ("-i IMAGE export --prometheus", "-"),
     ("warps", "--latencies"): ("warps", "3,1,1,7,1,1"),
-    ("masks", "--place"): ("masks --amd 15,15 --sizes 3", "packed"),
+    ("amd", "--place"): ("amd masks 15,15 --sizes 3", "packed"),
     ("top", "--every"): ("--proc TOP top --batch 1 --delay 100ms", "1ms"),
     ("top", "--window"): ("--proc TOP top --batch 1 --delay 100ms", "5s"),
 }

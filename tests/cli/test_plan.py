@@ -386,7 +386,9 @@ def test_invalid_files_are_status_2(text: str, why: str) -> None:
 
 
 USAGE = [
-    (["plan"], "either FILE or --status is wanted"),
+    (["plan"], "FILE"),
+    (["plan", "status"], "status goes with PLAN"),
+    (["plan", str(EXAMPLE), "plan.json"], "status goes with PLAN"),
     (["plan", str(EXAMPLE), "--tpcs", "0"], "--tpcs"),
     (["plan", str(EXAMPLE), "--tpcs", "4", "-g", "0"], "--tpcs: a GPU is named as well"),
     (["evaluate", "-g", "0"], "evaluate"),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""A plan from gpulens plan to its jobs and gpulens plan --status, with the tests' libcuda and resource manager of an
+"""A plan from gpulens plan to its jobs and gpulens plan status, with the tests' libcuda and resource manager of an
 H200. Expected SMs are those of test_run_plan.py."""
 
 import json
@@ -57,8 +57,8 @@ def run_example(program: str, folder: pathlib.Path, plan: typing.Any) -> "subpro
 
 
 def show_status(folder: pathlib.Path, plan: str, *words: str) -> "subprocess.CompletedProcess[str]":
-    """gpulens plan --status."""
-    return gpulens("plan", "--status", plan, *words, env={"GPULENS_RUNTIME_DIR": str(folder / "run")})
+    """gpulens plan status."""
+    return gpulens("plan", "status", plan, *words, env={"GPULENS_RUNTIME_DIR": str(folder / "run")})
 
 
 @pytest.mark.parametrize("way", ("GPULENS_GREEN", "GPULENS_MASKS"))
@@ -124,8 +124,9 @@ def test_the_status_stands_alone(turns: str, tmp_path: pathlib.Path) -> None:
     the exclusions."""
     plan = write_plan(tmp_path, "np-edf", (("one", 50000, 10 * SECONDS),))
     run_turns(turns, tmp_path, "counts", plan, "one")
-    for words in (["--tpcs", "4"], ["--evaluate"], ["tasks.json"], ["--test", "dm"], ["--quiet"]):
+    for words in (["--tpcs", "4"], ["--exact"], ["tasks.json"], ["--test", "dm"], ["--quiet"]):
         done = show_status(tmp_path, plan, *words)
-        assert (done.stdout, done.returncode) == ("", 2) and "--status" in done.stderr, (words, done.stderr)
+        assert (done.stdout, done.returncode) == ("", 2), words
+        assert "PLAN" in done.stderr or "unexpected" in done.stderr, done.stderr
     done = show_status(tmp_path, str(ROOT / "docs/plan-example.json"))
     assert done.returncode == 2 and done.stderr.endswith("it is not a plan; gpulens plan TASKS --json prints one\n")

@@ -34,7 +34,6 @@ WORDS: "dict[str, tuple[str, ...]]" = {
     "interleave": ("interleave", "render:high", "batch:low"),
     "plan": ("plan", "docs/plan-example.json", "--tpcs", "20"),
     "fit": ("fit", "FOLDER/times.csv"),
-    "masks": ("masks", "--amd", "15,15,15,15", "--sizes", "30,30"),
     "amd": ("amd", "--from", "FOLDER/kfd"),
     "sweep": ("sweep", "--scenario", "matrix-copy", "--probe", FAKE, "--sizes", "66", "--repeat", "1"),
     "load": ("load", "memory", "--tpcs", "0", "--for", "10ms", "--probe", FAKE),
@@ -160,7 +159,7 @@ def test_a_wrong_value_is_named_with_its_range(words: "list[str]", message: str)
     assert (done.returncode, done.stdout, done.stderr) == (2, "", f"{tool}: {message}\n{where}\n")
 
 
-READS_NO_GPU = ("report", "interleave", "fit", "masks", "blocks", "probe-kernels", "experiment")
+READS_NO_GPU = ("report", "interleave", "fit", "blocks", "probe-kernels", "experiment")
 
 
 @pytest.mark.parametrize("command", READS_NO_GPU)
@@ -238,6 +237,9 @@ def test_a_refused_write_names_what_was_written(folder: pathlib.Path) -> None:
     ("tenants none", "tenants", "tenants none"), ("experiment --list", "experiment", "experiment --list"),
     ("probe-kernels --list", "probe-kernels", "probe-kernels --list"),
     ("plan --evaluate --tasks 5 --sets 2 --tpcs 4", "plan --evaluate", "evaluate --tasks 5 --sets 2 --tpcs 4"),
+    ("plan --status none.json", "plan --status", "plan status none.json"),
+    ("masks --amd 15,15 --sizes 3", "masks --amd", "amd masks 15,15 --sizes 3"),
+    ("masks --sizes 3 --amd=15,15", "masks --amd", "amd masks --sizes 3 15,15"),
     ("--json plan --tasks 5 --evaluate --sets 2 --tpcs 4", "plan --evaluate",
      "--json evaluate --tasks 5 --sets 2 --tpcs 4")])
 def test_older_names_of_commands_work(old: str, name: str, now: str, folder: pathlib.Path) -> None:
@@ -245,7 +247,7 @@ def test_older_names_of_commands_work(old: str, name: str, now: str, folder: pat
     done = gpulens(*fill_names(folder, old.split()), tool=TOOL)
     new = gpulens(*fill_names(folder, now.split()))
     command = [word for word in now.split() if word in COMMANDS][0]
-    more = {"preempt": " --runlist", "schedule": " --simulate"}.get(command, "")
+    more = {"preempt": " --runlist", "schedule": " --simulate", "plan": " status", "amd": " masks"}.get(command, "")
     means = "gpulens-lab " * (command in LAB_COMMANDS) + command + more
     assert (done.returncode, done.stdout, done.stderr) == (
         new.returncode, new.stdout, f"gpulens: {name} is {means} now\n{new.stderr}")

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-// Writes manual pages and completions: section 1 and completions from the command lines of the programs, section 3 from the
-// headers of libgpulens-partition, section 5 from docs/proc.md.
+// Writes manual pages: section 1 from the command lines of the programs, section 3 from the headers of libgpulens-partition,
+// section 5 from docs/proc.md.
 // Usage: gpulens-docs FOLDER VERSION DATE MAN HEADERS PROC
 //   MAN: folder of the hand-written parts of pages. HEADERS: folder of the headers. PROC: docs/proc.md as roff, by lowdown
-#include "docs/completions.hpp"
 #include "docs/library.hpp"
 #include "docs/options.hpp"
 #include "gpulens/top/text.hpp"
@@ -206,7 +205,6 @@ void write_page(const std::string &path, const std::string &text)
 	tool::write_file(path, text);
 }
 
-// Pages and completions.
 void write_program(const std::string &folder, const Page &page, const tool::Program &program)
 {
 	tool::CommandLine line;
@@ -216,8 +214,6 @@ void write_program(const std::string &folder, const Page &page, const tool::Prog
 	for (const tool::Command &command : program.commands)
 		write_page(fmt::format("{}/man1/{}-{}.1", folder, program.name, command.name),
 			   command_page(page, program, *app, command));
-	write_page(fmt::format("{}/bash/{}", folder, program.name), docs::bash_completion(*app));
-	write_page(fmt::format("{}/zsh/_{}", folder, program.name), docs::zsh_completion(*app));
 }
 
 } // namespace

@@ -2,8 +2,6 @@
 // Reads options from the parser.
 #include "docs/options.hpp"
 
-#include "gpulens/cli/options.hpp"
-
 namespace docs {
 
 std::vector<Opt> options_of(const CLI::App &app)
@@ -11,7 +9,7 @@ std::vector<Opt> options_of(const CLI::App &app)
 	std::vector<Opt> list;
 
 	for (const CLI::Option *o : app.get_options()) {
-		Opt opt{{}, "", o->get_description(), o->get_required(), o->get_expected_max() > 1, tool::words_of(*o)};
+		Opt opt{{}, "", o->get_description(), o->get_required(), o->get_expected_max() > 1};
 		for (const std::string &s : o->get_snames())
 			opt.names.push_back("-" + s);
 		for (const std::string &l : o->get_lnames())

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// What the parts of gpulens-docs share: options as pages and completions show them, and text for roff.
+// What the parts of gpulens-docs share: options as pages show them, and text for roff.
 #pragma once
 #include <CLI/CLI.hpp>
 #include <string>
@@ -11,7 +11,6 @@ struct Opt {
 	std::vector<std::string> names; // "-i", "--image"; none: positional
 	std::string value, about;       // value: "FILE"; empty: a flag
 	bool required, repeats;
-	std::vector<std::string> words; // the only values; empty: any
 };
 
 std::vector<Opt> options_of(const CLI::App &app);

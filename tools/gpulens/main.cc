@@ -35,6 +35,8 @@ const struct {
 	{"simulate", "--policy", {"schedule", "--simulate"}},
 	{"simulate", "", {LAB, "interleave"}},
 	{"plan", "--evaluate", {LAB, "evaluate"}},
+	{"plan", "--status", {"plan", "status"}},
+	{"masks", "--amd", {"amd", "masks"}},
 };
 
 // Replaces what an older version had. Returns whether the words are for gpulens-lab.
@@ -59,12 +61,16 @@ bool renew_words(const tool::Program &program, Words &words)
 	for (const auto &[name, word, now] : OLD) {
 		if (command == words.end() || *command != name)
 			continue;
-		auto with = std::find(command + 1, words.end(), word);
+		auto with = std::find_if(command + 1, words.end(), [&meant = word](const std::string &given) {
+			return given == meant || given.starts_with(meant + '=');
+		});
 		if (!word.empty() && with == words.end())
 			continue;
 		fmt::print(stderr, "gpulens: {}{}{} is {} now\n", name, word.empty() ? "" : " ", word,
 			   fmt::join(now, " "));
-		if (!word.empty())
+		if (!word.empty() && *with != word)
+			with->erase(0, word.size() + 1);
+		else if (!word.empty())
 			words.erase(with);
 		bool lab = now[0] == LAB;
 		words.insert(words.erase(command), now.begin() + lab, now.end());

@@ -2,6 +2,7 @@
 // Builds the parser and the help from the table of commands, and runs what a command line names.
 #include "gpulens/cli/cli.hpp"
 
+#include "gpulens/cli/complete.hpp"
 #include "gpulens/cli/help.hpp"
 #include "gpulens/cli/options.hpp"
 #include "gpulens/cli/usage.hpp"
@@ -72,6 +73,8 @@ int run_command(const Program &program, std::vector<std::string> words)
 	CommandLine line;
 	std::unique_ptr<CLI::App> app = build_cli(program, line);
 
+	if (!words.empty() && words.front() == "--complete")
+		return print_text(completions_text(*app, {words.begin() + 1, words.end()})) ? EXIT_DONE : EXIT_PART;
 	if (words.size() > 1 && words.front() == "help") {
 		words.erase(words.begin());
 		words.emplace_back("--help");

@@ -21,7 +21,7 @@ Program gpulens_program()
 				  "timeslice"}},
 				{"Share", {"run", "schedule", "plan"}},
 				{"Measure", {"verify", "sweep", "fit", "load"}},
-				{"AMD", {"amd", "masks"}},
+				{"AMD", {"amd"}},
 			},
 		.commands = join_commands({show_commands, record_commands, run_commands, control_commands, top_commands,
 					   plan_commands, amd_commands, measure_commands, export_commands}),

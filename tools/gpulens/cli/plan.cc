@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
-// plan, fit and masks. See commands.hpp.
+// plan and fit. See commands.hpp.
 #include "gpulens/cli/plan.hpp"
 
 #include "gpulens/cli/commands.hpp"
 #include "gpulens/cli/options.hpp"
-#include "gpulens/cmd/cu_masks.hpp"
-#include "lib/base/file.hpp"
 #include "lib/base/format.hpp"
 #include "lib/tpc/place.hpp"
 
@@ -19,7 +17,7 @@ namespace {
 
 struct PlanArguments {
 	plan::PlanOptions plan;
-	std::string status; // file of a plan that is carried out
+	std::string status; // file of a plan that is carried out; empty: plan one
 };
 
 std::string check_cost(const std::string &text)
@@ -105,35 +103,35 @@ void add_plan(CLI::App &parser, CommandLine &line)
 {
 	auto arguments = std::make_shared<PlanArguments>();
 
-	parser.add_option("FILE", arguments->plan.file, "tasks in JSON, as in docs/plan.md; - is standard input")
-		->type_name("");
+	parser.add_option("FILE", arguments->plan.file,
+			  "tasks in JSON, as in docs/plan.md; - is standard input; or status, with PLAN")
+		->type_name("")
+		->required();
+	CLI::Option *status =
+		parser.add_option("PLAN", arguments->status,
+				  "output of --json: what became of the jobs of programs that carry it out by "
+				  "libgpulens-partition: jobs, waits, overruns, misses")
+			->type_name("");
 	parser.add_flag("-q,--quiet", arguments->plan.quiet, "print no notes");
 	add_division(parser, arguments->plan);
-	begin_group(parser);
-	std::vector<CLI::Option *> others = parser.get_options();
-	CLI::Option *status =
-		parser.add_option("--status", arguments->status,
-				  "without tasks: what became of a plan (output of --json) that programs carry out by "
-				  "libgpulens-partition: jobs, waits, overruns, misses")
-			->type_name("FILE");
-	for (CLI::Option *other : others)
-		if (other != parser.get_help_ptr())
+	for (CLI::Option *other : parser.get_options())
+		if (other->nonpositional() && other != parser.get_help_ptr())
 			other->excludes(status);
-	parser.callback([arguments, &parser, &line] {
-		const auto &[plan, status] = *arguments;
-		if (parser.count("--status")) {
-			refuse_gpus(line.options, "plan --status");
-			line.status = plan::status_command(line.options, status);
+	parser.callback([arguments, status, &parser, &line] {
+		const PlanArguments &given = *arguments;
+		if ((given.plan.file == "status") == status->empty())
+			throw CLI::ValidationError("plan", "status goes with PLAN, and with nothing else");
+		if (!status->empty()) {
+			refuse_gpus(line.options, "plan status");
+			line.status = plan::status_command(line.options, given.status);
 			return;
 		}
 		refuse_ignored(parser, *arguments);
 		const SourceOptions &sources = line.options.sources;
 		bool gpu = !sources.files.empty() || !sources.gpus.empty();
-		if (plan.file.empty())
-			throw CLI::ValidationError("plan", "either FILE or --status is wanted");
-		if (gpu && plan.tpcs)
+		if (gpu && given.plan.tpcs)
 			throw CLI::ValidationError("--tpcs", "a GPU is named as well");
-		line.status = plan::plan_command(line.options, plan);
+		line.status = plan::plan_command(line.options, given.plan);
 	});
 }
 
@@ -154,59 +152,6 @@ void add_fit(CLI::App &parser, CommandLine &line)
 	parser.callback([file, curve, &line] {
 		refuse_gpus(line.options, "fit");
 		line.status = plan::fit_command(line.options, *file, *curve ? plan::Model::Curve : plan::Model::Times);
-	});
-}
-
-struct MaskArguments {
-	std::string amd;                // layout, or path of the properties of a KFD node
-	std::vector<u32> sizes;         // CUs of partitions
-	std::vector<std::string> masks; // to check
-	plan::Placing placing = plan::Placing::Packed;
-};
-
-int show_cu_masks(const MaskArguments &arguments, const Options &options)
-{
-	bool is_file = arguments.amd.find('/') != std::string::npos;
-	CuLayout layout =
-		is_file ? read_cu_layout(read_file(arguments.amd), arguments.amd) : parse_cu_layout(arguments.amd);
-	std::vector<CuMask> masks;
-
-	if (!arguments.sizes.empty())
-		masks = make_cu_masks(layout, arguments.sizes, arguments.placing);
-	for (const std::string &text : arguments.masks)
-		masks.push_back(parse_cu_mask(layout, text));
-	return print_text(options.json ? json_text(cu_masks_json(layout, masks)) : cu_masks_text(layout, masks))
-		       ? EXIT_DONE
-		       : EXIT_PART;
-}
-
-void add_masks(CLI::App &parser, CommandLine &line)
-{
-	auto arguments = std::make_shared<MaskArguments>();
-
-	parser.add_option("--amd", arguments->amd,
-			  "an AMD GPU: the CUs of its shader engines (15,15,15,15), or of their arrays (8+8,8+7), or "
-			  "the file "
-			  "/sys/class/kfd/kfd/topology/nodes/N/properties")
-		->type_name("LAYOUT")
-		->required();
-	CLI::Option *sizes =
-		add_list(parser, "--sizes", arguments->sizes, "LIST", "make disjoint masks of so many CUs: 30,30")
-			->delimiter(',')
-			->check(in_range(1U, 1024U));
-	add_choice<plan::Placing>(parser, "--place", arguments->placing,
-				  {{"packed", plan::Placing::Packed}, {"distributed", plan::Placing::Distributed}},
-				  "PLACING",
-				  "packed (an SE after the other) or distributed (over all SEs) (default: packed)")
-		->needs(sizes);
-	add_list(parser, "--mask", arguments->masks, "MASK",
-		 "check this mask: 0x and digits, or words of 32 bits with commas as HIP takes them; may be repeated")
-		->excludes(sizes);
-	parser.callback([arguments, &line] {
-		refuse_gpus(line.options, "masks");
-		if (arguments->sizes.empty() && arguments->masks.empty())
-			throw CLI::ValidationError("masks", "either --sizes or --mask is wanted");
-		line.status = show_cu_masks(*arguments, line.options);
 	});
 }
 
@@ -263,7 +208,7 @@ Commands plan_commands()
 		  "gpulens plan tasks.json --tpcs 66 --quantum 4 --least 4    sizes for green contexts of an H200",
 		  "gpulens -g 0 plan tasks.json --on mig          MIG instances, and the commands that make them",
 		  "gpulens plan tasks.json --tpcs 66 --test edf --control 500us --switch 150us    preempted by holds",
-		  "gpulens plan --status plan.json                what became of the jobs of a plan"},
+		  "gpulens plan status plan.json                  what became of the jobs of a plan"},
 		 add_plan},
 		{"fit",
 		 "make tasks for plan of measured times: times by size, and class",
@@ -272,13 +217,6 @@ Commands plan_commands()
 		  "1000000}]}' | gpulens plan - "
 		  "--tpcs 66"},
 		 add_fit},
-		{"masks",
-		 "make masks of compute units of AMD GPUs, or find those that make kernels slow; never seen on a GPU",
-		 {"gpulens masks --amd 15,15,15,15 --sizes 30,30      for two partitions of a Radeon VII",
-		  "gpulens masks --amd 15,15,15,15 --mask 0x7fffffff  what a mask costs",
-		  "gpulens masks --amd /sys/class/kfd/kfd/topology/nodes/1/properties --sizes 15,15 --place "
-		  "distributed"},
-		 add_masks},
 	};
 }
 

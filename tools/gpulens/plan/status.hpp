@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// What became of a plan that programs carry out by libgpulens-partition: gpulens plan --status.
+// What became of a plan that programs carry out by libgpulens-partition: gpulens plan status.
 #pragma once
 #include "gpulens/gpu.h"
 #include "gpulens/out/table.hpp"
