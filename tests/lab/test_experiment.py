@@ -294,6 +294,7 @@ def test_a_program_is_run_in_processes() -> None:
     done = run_gpulens("experiment", "table3", "--program", "exit 7")
     assert done.returncode == 4 and "it ended with status 7" in done.stderr
     assert run_gpulens("experiment", "table3", "--program", "true", "--job", "net").returncode == 2
+    assert "--job eager is for sharing" in run_gpulens("experiment", "table3", "--job", "eager").stderr
 
 
 # What calls of the fake hold up, and the verdicts of the probes in their order.

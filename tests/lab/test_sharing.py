@@ -105,6 +105,9 @@ def test_programs_in_pytorch(tmp_path: pathlib.Path, daemon: "dict[str, str]") -
     for how, message in (("prints", "serving printed no times, but and more"), ("1e4", "python3: launched no kernel")):
         assert message in measure_sharing(tmp_path, "--job", "net", status=4, PYTHONPATH=str(tmp_path),
                                           FAKE_GRAPH=how, **daemon)
+    # no graph is replayed
+    result = measure_sharing(tmp_path, "--job", "eager", status=1, PYTHONPATH=str(tmp_path), FAKE_GRAPH="1e4", **daemon)
+    assert "kernel by kernel" in result["job"] and result["rows"][1]["requests"] > 40
     (tmp_path / "torch.py").write_text("raise ImportError('no torch here')")
     assert "python3: it ended with status 1: ImportError: no torch here" in measure_sharing(
         tmp_path, "--job", "net", status=4, PYTHONPATH=str(tmp_path), **daemon)
@@ -122,15 +125,16 @@ def test_a_signal_leaves_nothing(tmp_path: pathlib.Path, daemon: "dict[str, str]
     words, env = make_call(tmp_path, **daemon)
     control = tmp_path / "run/mps/pipe/control"
 
-    def interrupt(condition: "typing.Callable[[], bool]") -> None:
+    def interrupt(number: signal.Signals, condition: "typing.Callable[[], bool]") -> None:
         with subprocess.Popen(words, env=env, stdout=subprocess.DEVNULL) as process:
             CLOCK.run_until(condition)
-            process.send_signal(signal.SIGINT)
+            process.send_signal(number)
             CLOCK.run_until(lambda: process.poll() is not None and not find_programs(tmp_path) and not control.exists())
         assert not list((tmp_path / "temporary").iterdir())
 
-    interrupt(lambda: len(find_programs(tmp_path)) == 3)  # the tool is one
-    interrupt(control.exists)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        interrupt(number, lambda: len(find_programs(tmp_path)) == 3)  # the tool is one
+        interrupt(number, control.exists)
 
 
 def find_programs(folder: pathlib.Path) -> "list[str]":

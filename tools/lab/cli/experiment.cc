@@ -56,10 +56,15 @@ void add_experiment(CLI::App &parser, CommandLine &line)
 			  "numbers of TPCs of fig13: 1-8,16, or all (default: powers of two, and the whole GPU)")
 		->type_name("LIST");
 	CLI::Option *job =
-		add_choice<bool>(
-			parser, "--job", options->table.net, {{"product", false}, {"net", true}}, "JOB",
+		add_choice<experiment::Job>(
+			parser, "--job", options->table.job,
+			{{"product", experiment::Job::Product},
+			 {"net", experiment::Job::Net},
+			 {"eager", experiment::Job::Eager}},
+			"JOB",
 			"job of table3, fig13 and fig14: product (of matrices) or net (a convolution net in PyTorch); "
-			"of sharing: kernels or, with net, a transformer in PyTorch (default: product)")
+			"of sharing: kernels or, with net, a transformer in PyTorch as a CUDA graph, or eager: without "
+			"one (default: product)")
 			->excludes(simulate);
 	parser.add_option_function<std::string>(
 		      "--program",

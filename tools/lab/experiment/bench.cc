@@ -318,7 +318,9 @@ TimeTable measure_table(const TableOptions &options)
 		run_programs(table, options);
 		return table;
 	}
-	if (options.net) {
+	if (options.job == Job::Eager)
+		throw Error(Error::Input, "--job eager is for sharing");
+	if (options.job == Job::Net) {
 		table.job = "convolution net in PyTorch";
 		run_net(table, options);
 		return table;

@@ -6,9 +6,12 @@
 
 namespace tool::experiment {
 
+// In PyTorch: a net, which sharing calls as a CUDA graph, or, eager, kernel by kernel.
+enum class Job { Product, Net, Eager };
+
 struct TableOptions {
-	std::string experiment;             // name of one of tables()
-	bool net = false;                   // a convolution net in place of matrix products
+	std::string experiment; // name of one of tables()
+	Job job = Job::Product;
 	std::vector<std::string> program{}; // and its arguments; in place of both; empty: none
 	std::string sizes{};                // of fig13, text of measure::parse_sizes(); empty: powers of two and all
 	double within = 0.02;

@@ -64,7 +64,7 @@ Result run_sharing(const ExperimentOptions &own, const Style &style)
 	if (!own.table.program.empty())
 		throw Error(Error::Input, fmt::format("--program is for other experiments than {}", SHARING));
 	SharingTable table = own.simulate ? simulate_sharing(own.without)
-					  : measure_sharing(own.run_ns ? own.run_ns : SHARING_NS, own.table.net);
+					  : measure_sharing(own.run_ns ? own.run_ns : SHARING_NS, own.table.job);
 	Verdict verdict = judge_sharing(table);
 
 	return {.finding = verdict.finding,

@@ -3,6 +3,7 @@
 // without end. The requests of gpulens-schedule-load are kernels of REQUEST_MS, and its training kernels of TRAIN_MS; or both are of
 // PyTorch.
 #pragma once
+#include "lab/experiment/bench.hpp"
 #include "lab/experiment/judge.hpp"
 #include "gpulens/out/table.hpp"
 
@@ -42,8 +43,8 @@ struct SharingTable {
 constexpr char SERVE_TASK[] = "sharing-serve", TRAIN_TASK[] = "sharing-train"; // of the policy
 std::string kernel_job();           // "4 ms each 20 ms beside kernels of 2 ms"
 extern const char SHARING_SCRIPT[]; // in Python, the two programs in PyTorch
-// Measures CUDA's device 0, so long in each round. net: in PyTorch. Throws Error.
-SharingTable measure_sharing(u64 run_ns, bool net);
+// Measures CUDA's device 0, so long in each round. Throws Error.
+SharingTable measure_sharing(u64 run_ns, Job job);
 // Turns by time slices and a third of the TPCs, as rules predict them; of MPS without masks no rule is known. without: "slices":
 // slices have no effect.
 SharingTable simulate_sharing(const std::string &without);

@@ -210,14 +210,16 @@ private:
 
 } // namespace
 
-SharingTable measure_sharing(u64 run_ns, bool net)
+SharingTable measure_sharing(u64 run_ns, Job job)
 {
-	SharingTable table{.job = net ? fmt::format("inference of a transformer as a CUDA graph each {} ms beside its "
-						    "training, in PyTorch",
-						    PERIOD_MS)
-				      : kernel_job()};
-	std::vector<std::string> program = net ? std::vector<std::string>{"python3", "-c", SHARING_SCRIPT}
-					       : std::vector<std::string>{measure::load_program()};
+	SharingTable table{.job = kernel_job()};
+	std::vector<std::string> program = {measure::load_program()};
+	if (job != Job::Product) {
+		const bool eager = job == Job::Eager;
+		table.job = fmt::format("inference of a transformer{} each {} ms beside its training, in PyTorch",
+					eager ? ", kernel by kernel," : " as a CUDA graph", PERIOD_MS);
+		program = {"python3", "-c", fmt::format("EAGER = {}\n{}", eager ? "True" : "False", SHARING_SCRIPT)};
+	}
 	WorkOf work;
 
 	refuse_under_mps();

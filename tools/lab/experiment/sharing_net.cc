@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 // Inference and training in PyTorch as the two programs of sharing. They are called, and publish what they do, as
-// gpulens-schedule-load does (probe/schedule_load.cc); the numbers are places of words of struct LoadProgress.
+// gpulens-schedule-load does (probe/schedule_load.cc); the numbers are places of words of struct LoadProgress. EAGER: without a
+// CUDA graph.
 #include "lab/experiment/sharing.hpp"
 
 namespace tool::experiment {
@@ -31,16 +32,18 @@ def make_net(layers):
 
 def serve(period, seconds):
     net, data = make_net(12).eval(), torch.randn(8, 256, 2048, device="cuda", dtype=torch.bfloat16)
-    times, graph = [], torch.cuda.CUDAGraph()
+    times, graph, request = [], torch.cuda.CUDAGraph(), lambda: net(data)
     begin_job, end_job = make_announcer()
     with torch.inference_mode():
         for _ in range(20):
-            net(data)
+            request()
         torch.cuda.synchronize()
-        with torch.cuda.graph(graph):
-            net(data)
+        if not EAGER:
+            with torch.cuda.graph(graph):
+                net(data)
+            request = graph.replay
         for _ in range(20):
-            graph.replay()
+            request()
         torch.cuda.synchronize()
         put(READY, 1)
         while not struct.unpack_from("Q", page, 8 * GO)[0]:
@@ -52,7 +55,7 @@ def serve(period, seconds):
             time.sleep(max(0, due - time.monotonic()))
             begin = time.monotonic()
             begin_job()
-            graph.replay()
+            request()
             torch.cuda.synchronize()
             times.append(round((time.monotonic() - begin) * 1e6, 1))
             end_job()
