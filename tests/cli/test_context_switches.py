@@ -137,7 +137,7 @@ def test_where_the_driver_gives_no_records_it_is_sampled_and_why(tmp_path: pathl
     """The second line says so; the processes come from coincidences, as before."""
     done, rows = record_switches(tmp_path / "a.csv", switches, "--every", "500us", seconds=4)
     lines = done.stdout.splitlines()
-    assert " ticks every 500.000 us requested, " in lines[0]
+    assert " (asked: 500.000 us; " in lines[0]
     assert lines[1] == f"sampled, as the driver gives no records of context switches: {REFUSED[switches]}"
     assert {row["evidence"] for row in rows} == {"resident"}
 

@@ -9,7 +9,7 @@ import tempfile
 import typing
 
 import pytest
-from support.program import DOCS, LAB, LAB_COMMANDS, ROOT, TOOL, gpulens, tool_of
+from support.program import DOCS, LAB, LAB_COMMANDS, ROOT, TOOL, gpulens, image, tool_of
 
 HELP_ALL = {tool.name: gpulens("--help-all", tool=tool).stdout for tool in (TOOL, LAB)}
 # "record" alone on a line and its text indented below; options as "  -o,--output FILE ..."
@@ -325,6 +325,10 @@ def test_an_option_is_offered_once() -> None:
     assert "--colour-by" in complete_in_bash("blocks", "log.json", "--colour")
     assert complete_in_bash("amd", "") == ["gpus", "queues", "runlist", "slots", "masks"]
     assert complete_in_bash("no-command-begins-so") == []
+    gpu = ("-i", str(image("ad102")))
+    assert complete_in_bash(*gpu, "disable", "--tsg", "0", ":") == ["3", "4", "5", "6", "7"]
+    assert complete_in_bash(*gpu, "timeslice", "1") == ["1:40", "14:53", "15:54"]
+    assert complete_in_bash("-i", "none", "preempt", "1") == []
     done = gpulens("--complete")
     assert done.returncode == 0 and done.stdout.startswith("words\nchip\t") and not done.stderr
 

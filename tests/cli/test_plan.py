@@ -541,6 +541,26 @@ def test_files_of_spreadsheets_are_read(tmp_path: pathlib.Path) -> None:
         assert plan_of_waves(tmp_path, text.encode())["partitions"][0]["tpcs"] == 66
 
 
+def test_fit_writes_the_file_of_tasks(tmp_path: pathlib.Path) -> None:
+    """A period of one task and of all others, and a deadline: plan reads the file. -o - prints it alone. What has no
+    period, and names and times that are none, are refused. Seen failing with the time of all others for each task."""
+    csv_bytes = WAVES.encode() + b"camera,11,500\ncamera,66,100\n"
+    words = ("--period", "camera=33ms", "--period=100ms", "--deadline", "camera=30000")
+    done = gpulens("fit", "-", *words, "-o", str(tmp_path / "tasks.json"), stdin=csv_bytes)
+    assert done.returncode == 0 and done.stdout.startswith("Task ")
+    written = (tmp_path / "tasks.json").read_text()
+    times = {task["name"]: (task["period_us"], task.get("deadline_us")) for task in json.loads(written)["tasks"]}
+    assert times == {"k": (100000, None), "camera": (33000, 30000)}
+    assert gpulens("fit", "-", *words, "-o", "-", stdin=csv_bytes).stdout == written
+    assert run_checked("plan", str(tmp_path / "tasks.json"), "--tpcs", "66")["tasks"][1]["deadline_us"] == 30000
+    for more, message in ((["--period", "camera=33ms"], "task k has no period; --period k=TIME"),
+                          (["--period", "camer=33ms"], "no task camer was measured; did you mean camera?"),
+                          (["--period", "camera=soon"], "--period: not NAME=TIME or TIME: camera=soon"),
+                          (["--period", "0"], "--period: not NAME=TIME or TIME: 0"), ([], "--period")):
+        done = gpulens("fit", "-", *more, "-o", "-", stdin=csv_bytes)
+        assert (done.returncode, done.stdout) == (2, "") and message in done.stderr, done.stderr
+
+
 def test_invalid_times_are_status_2() -> None:
     """The message names line and item."""
     done = gpulens("fit", "-", stdin=b"task,tpcs,time_us\na,1,10\na,2,-5\n")

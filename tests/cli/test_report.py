@@ -45,8 +45,8 @@ def test_a_report_measures_the_slots(tmp_path: pathlib.Path) -> None:
     (tmp_path / "a.gplt").write_bytes(make_recording(100))
     done = gpulens("report", str(tmp_path / "a.gplt"), "-o", str(tmp_path / "a.csv"))
     assert done.stdout == (
-        "gpu0: 0.150 s, 1501 ticks every 100.000 us requested, 100.000 us measured (99% within 100.000 us, longest "
-        "100.000 us); 0 ticks lost\n"
+        "gpu0: 0.150 s, 1501 samples, one in 100.000 us (asked: 100.000 us; 99% within 100.000 us, longest "
+        "100.000 us); 0 lost\n"
         "Engine  TSG   Time  Slots  Timeslice  Median slot  Shortest  Longest\n"
         "NVDEC0   21  66.7%     49          -       2.0 ms    2.0 ms   2.0 ms\n"
         "NVDEC0   22  33.3%     50          -       1.0 ms    1.0 ms   1.0 ms\n")
@@ -150,7 +150,7 @@ def test_a_recording_may_be_larger_than_a_gigabyte(tmp_path: pathlib.Path) -> No
     os.truncate(file, 1200 << 20)
     done = gpulens("report", str(file), "-o", str(tmp_path / "a.csv"))
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.startswith("gpu0: 0.000 s, 78643192 ticks ")
+    assert done.stdout.startswith("gpu0: 0.000 s, 78643192 samples, ")
 
 
 @pytest.mark.parametrize("kind", ["html", "csv", "perfetto-trace"])

@@ -337,7 +337,7 @@ def test_record_measures_slots_of_channels(tmp_path: pathlib.Path, state: str) -
                             env=fake_rm(STATE=state))
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("gpu0: GH100 (Hopper), 0000:01:00.0: ")
-    assert " ticks every 250.000 us requested, " in done.stdout
+    assert " (asked: 250.000 us; " in done.stdout
     rows = [row for row in csv.DictReader(file.open(encoding="ascii")) if row["engine"]]
     assert {row["state"] for row in rows} == {"on"}
     assert {int(row["channel"]) for row in rows} == set(TURNS[state])

@@ -6,6 +6,8 @@
 #include "gpulens/blocks/scenario.hpp"
 #include "gpulens/cli/options.hpp"
 #include "lib/base/machine_name.hpp"
+#include "lib/source/image/proc_text.hpp"
+#include "lib/source/table/sources.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -27,17 +29,6 @@ struct Answer {
 	void add(const std::string &word, const std::string &about = "") { candidates.push_back({word, about}); }
 };
 
-constexpr const char *PROC_NAMES[] = {
-	"bars",          "chip",
-	"copy_topology", "device_info",
-	"gpc0_tpc_mask", "gpc_mask",
-	"image",         "lce_for_pce0",
-	"local_memory",  "num_ces",
-	"num_gpcs",      "num_tpc_per_gpc",
-	"pce_map",       "shared_lce_for_grce0",
-	"tpc_map",
-};
-
 // Adds the numbers behind the last prefix in the paths of this pattern.
 void add_numbers(Answer &answer, const std::string &pattern, std::string_view prefix, const std::string &before = "")
 {
@@ -53,11 +44,31 @@ void add_numbers(Answer &answer, const std::string &pattern, std::string_view pr
 		answer.add(before + std::to_string(number));
 }
 
-// proc: the folder that --proc names.
-Answer complete_value(const CLI::Option &option, const std::string &proc)
+// Adds the TSGs, or channels, of these GPUs, as far as they can be read now.
+void add_ids(Answer &answer, bool tsgs, const SourceOptions &sources)
+try {
+	for (const Gpu &gpu : load_gpus(sources)) {
+		auto add = [&](u32 runlist, u32 id, const std::string &about) {
+			answer.add(gpu.chip.ids_per_runlist ? fmt::format("{}:{}", runlist, id) : std::to_string(id),
+				   about);
+		};
+		for (const Runlist &rl : gpu.runlists)
+			for (const Tsg &tsg : rl.tsgs) {
+				std::string owner = tsg.owner ? tsg.owner->text() : "";
+				if (tsgs)
+					add(rl.id, tsg.id, owner);
+				else
+					for (const Channel &channel : tsg.channels)
+						add(rl.id, channel.id, owner);
+			}
+	}
+} catch (const std::exception &) { // then nothing can be offered
+}
+
+Answer complete_value(const CLI::Option &option, const SourceOptions &sources)
 {
 	std::string type = option.nonpositional() ? option.get_type_name() : option.get_name(true);
-	const std::string runlists = proc + "/gpu[0-9]*/runlist[0-9]*";
+	const std::string runlists = sources.proc + "/gpu[0-9]*/runlist[0-9]*";
 	Answer answer;
 
 	for (const std::string &word : words_of(option))
@@ -73,16 +84,19 @@ Answer complete_value(const CLI::Option &option, const std::string &proc)
 		for (const blocks::Builtin &builtin : blocks::builtins())
 			answer.add(builtin.name);
 	} else if (type == "X") {
-		add_numbers(answer, proc + "/gpu[0-9]*", "gpu");
+		add_numbers(answer, sources.proc + "/gpu[0-9]*", "gpu");
 	} else if (type == "Y" || type == "RUNLIST") {
 		add_numbers(answer, runlists, "runlist");
+	} else if (type == "TSG" || type == "CHANNEL" || type == "[RUNLIST:]ID") {
+		add_ids(answer, type != "CHANNEL", sources);
 	} else if (type == "PID") {
 		add_numbers(answer, "/proc/[0-9]*", "/");
 	} else if (type == "HOST") {
 		answer.add(this_machine());
 	} else if (type == "NAME" && !option.nonpositional()) {
-		for (const char *name : PROC_NAMES)
-			answer.add(name);
+		for (const std::string &name : proc_files())
+			if (!name.starts_with("runlist"))
+				answer.add(name);
 		add_numbers(answer, runlists, "runlist", "runlist");
 	}
 	return answer;
@@ -101,7 +115,7 @@ struct Read {
 	std::vector<const CLI::Option *> positionals{}; // of the command
 	size_t arguments = 0;
 	bool ended = false; // options, by --
-	std::string proc = "/proc";
+	SourceOptions sources{};
 	std::string program{}; // the index of the program to run; empty: none yet
 
 	const CLI::Option *find(const std::string &name) const
@@ -127,11 +141,19 @@ struct Read {
 			if (!option->nonpositional())
 				positionals.push_back(option);
 	}
+	void read_source(const std::string &option, const std::string &value)
+	{
+		if (option == "proc")
+			sources.proc = value;
+		else if (option == "image")
+			sources.files.push_back(value);
+		else if (option == "gpu")
+			sources.gpus.push_back(static_cast<unsigned>(std::strtoul(value.c_str(), nullptr, 10)));
+	}
 	void read_word(const std::string &word, size_t index)
 	{
 		if (const CLI::Option *option = std::exchange(pending, nullptr)) {
-			if (option->get_single_name() == "proc")
-				proc = word;
+			read_source(option->get_single_name(), word);
 		} else if (!ended && word == "--") {
 			ended = true;
 		} else if (!ended && word.size() > 1 && word[0] == '-') {
@@ -177,10 +199,10 @@ Answer complete_word(const Read &read, const std::string &word, size_t index)
 	if (!read.program.empty())
 		return {"program " + read.program, {}};
 	if (read.pending)
-		return complete_value(*read.pending, read.proc);
+		return complete_value(*read.pending, read.sources);
 	if (size_t equals = word.find('='); option && equals != word.npos) {
 		const CLI::Option *named = read.find(word.substr(0, equals));
-		answer = takes_value(named) ? complete_value(*named, read.proc) : Answer();
+		answer = takes_value(named) ? complete_value(*named, read.sources) : Answer();
 		for (Candidate &candidate : answer.candidates)
 			candidate.word.insert(0, word, 0, equals + 1);
 		return answer;
@@ -193,7 +215,7 @@ Answer complete_word(const Read &read, const std::string &word, size_t index)
 	if (!option && read.runs_program() && (read.ended || !word.empty()))
 		return {"program " + std::to_string(index), {}};
 	if (!option && read.argument())
-		answer = complete_value(*read.argument(), read.proc);
+		answer = complete_value(*read.argument(), read.sources);
 	if (option || (word.empty() && answer.kind == "words" && answer.candidates.empty()))
 		add_options(answer, read);
 	return answer;

@@ -135,12 +135,30 @@ void add_plan(CLI::App &parser, CommandLine &line)
 	});
 }
 
+// An option with times of tasks: NAME=TIME, or TIME for all others.
+CLI::Option *add_task_times(CLI::App &parser, const char *name, plan::TaskTimes &times, const char *about)
+{
+	auto store = [name, &times](const std::vector<std::string> &texts) {
+		for (const std::string &text : texts) {
+			size_t equals = text.rfind('=');
+			std::optional<u64> ns = parse_duration(text.substr(equals + 1), 1000); // npos + 1 is 0
+			if (!ns || !*ns)
+				throw CLI::ValidationError(name, "not NAME=TIME or TIME: " + text);
+			times[equals == text.npos ? "" : text.substr(0, equals)] = static_cast<double>(*ns) / 1000;
+		}
+	};
+
+	return parser.add_option_function<std::vector<std::string>>(name, store, about)
+		->type_name("[NAME=]TIME")
+		->allow_extra_args(false);
+}
+
 void add_fit(CLI::App &parser, CommandLine &line)
 {
-	auto file = std::make_shared<std::string>();
+	auto options = std::make_shared<plan::FitOptions>();
 	auto curve = std::make_shared<bool>(false);
 
-	parser.add_option("FILE", *file,
+	parser.add_option("FILE", options->file,
 			  "CSV with the columns task, tpcs, time_us and optionally conflict and beside; - is standard "
 			  "input")
 		->type_name("")
@@ -149,9 +167,21 @@ void add_fit(CLI::App &parser, CommandLine &line)
 		"--curve", *curve,
 		"a and b of a / TPCs + b instead of times; blocks in waves take longer than that between measured "
 		"sizes");
-	parser.callback([file, curve, &line] {
+	CLI::Option *output = parser.add_option("-o,--output", options->output,
+						"write the file of tasks that plan reads; - prints it")
+				      ->type_name("FILE")
+				      ->check(not_an_option());
+	CLI::Option *period = add_task_times(parser, "--period", options->periods_us,
+					     "time between jobs of a task, or of all others: camera=33ms, 100ms");
+	add_task_times(parser, "--deadline", options->deadlines_us,
+		       "likewise, until a job has to end; without it, the period")
+		->needs(output);
+	output->needs(period);
+	period->needs(output);
+	parser.callback([options, curve, &line] {
 		refuse_gpus(line.options, "fit");
-		line.status = plan::fit_command(line.options, *file, *curve ? plan::Model::Curve : plan::Model::Times);
+		options->model = *curve ? plan::Model::Curve : plan::Model::Times;
+		line.status = plan::fit_command(line.options, *options);
 	});
 }
 
@@ -213,9 +243,7 @@ Commands plan_commands()
 		{"fit",
 		 "make tasks for plan of measured times: times by size, and class",
 		 {"gpulens fit times.csv                          times from gpulens sweep",
-		  "gpulens fit times.csv --json | jq '{tasks: [.tasks[].task + {period_us: "
-		  "1000000}]}' | gpulens plan - "
-		  "--tpcs 66"},
+		  "gpulens fit times.csv --period 1s -o - | gpulens plan - --tpcs 66"},
 		 add_fit},
 	};
 }

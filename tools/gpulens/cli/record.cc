@@ -147,7 +147,7 @@ void add_export(CLI::App &parser, CommandLine &line)
 						   "not ADDRESS:PORT, [ADDRESS]:PORT, :PORT or PORT: " + text);
 	};
 
-	parser.add_flag("--prometheus", options->prometheus, "Prometheus text format, the only format")->required();
+	parser.add_flag("--prometheus", options->prometheus, "Prometheus text format, the only format and the default");
 	CLI::Option *output = parser.add_option("-o,--output", options->file,
 						"file to replace atomically, for node_exporter's textfile collector "
 						"(default: standard output)")
@@ -207,9 +207,9 @@ Commands export_commands()
 {
 	return {{"export",
 		 "export metrics: TSGs, channels by state, hazards, cost of reading",
-		 {"gpulens export --prometheus -o /var/lib/prometheus/node-exporter/gpulens.prom",
-		  "sudo gpulens export --prometheus --for 1s    with the time of TSGs on engines",
-		  "sudo gpulens export --prometheus --listen :10835    on every address; 10835 is the port of its "
+		 {"gpulens export -o /var/lib/prometheus/node-exporter/gpulens.prom",
+		  "sudo gpulens export --for 1s    with the time of TSGs on engines",
+		  "sudo gpulens export --listen :10835    on every address; 10835 is the port of its "
 		  "systemd unit"},
 		 add_export,
 		 "it prints Prometheus' text format"}};

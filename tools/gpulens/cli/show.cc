@@ -58,15 +58,21 @@ void add_proc(CLI::App &parser, CommandLine &line)
 	auto name = std::make_shared<std::string>();
 
 	parser.add_option("NAME", *name,
-			  "file of /proc/gpuX: chip, device_info, runlistY, bars, tpc_map, copy_topology, ...")
+			  "file of /proc/gpuX: chip, device_info, runlistY, bars, tpc_map, copy_topology, ...; "
+			  "without it, the names are listed")
 		->type_name("")
-		->required()
 		->check(check_that([](const std::string &text) {
 			return is_proc_file(text)
 				       ? ""
 				       : text + " is not a file of /proc/gpuX" + suggestion_of(text, proc_files());
 		}));
-	parser.callback([name, &line] { line.status = show_proc(*name, line.options); });
+	parser.callback([name, &line] {
+		if (name->empty())
+			line.status =
+				print_text(fmt::format("{}\n", fmt::join(proc_files(), "\n"))) ? EXIT_DONE : EXIT_PART;
+		else
+			line.status = show_proc(*name, line.options);
+	});
 }
 
 } // namespace

@@ -184,6 +184,12 @@ int show_gpus(Show command, const Options &options, std::optional<u32> id, const
 	}
 	if (options.json)
 		out = json_text({{"version", JSON_VERSION}, {"gpus", list}});
+	else if (command == Show::Overview && style.width && out.find("TSG ") != out.npos)
+		out += style.paint(Ink::Dim,
+				   wrap_text("TSG: its number, time slice, \"runs\" while it is on an engine, "
+					     "and its channels by number",
+					     style.width, "  ")) +
+		       '\n';
 	if (!print_text(out))
 		return EXIT_PART;
 	for (const Gpu &gpu : gpus)

@@ -106,14 +106,12 @@ std::string describe_units(const Gpu &gpu)
 	return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-bool is_empty(const Runlist &rl)
+std::string format_item(const std::string &mark, const std::string &text, const Style &style,
+			const std::string &indent = "")
 {
-	return !rl.err && rl.tsgs.empty() && rl.outside.empty() && !rl.pending && !rl.torn;
-}
+	size_t before = indent.size() + 2;
 
-std::string format_item(const std::string &mark, const std::string &text, const Style &style)
-{
-	return mark + wrap_text(text, style.width > mark.size() ? style.width - 2 : 0, "  ") + '\n';
+	return indent + mark + wrap_text(text, style.width > before ? style.width - before : 0, indent + "  ") + '\n';
 }
 
 } // namespace
@@ -145,21 +143,23 @@ std::string overview_text(const Gpu &gpu, const Style &style)
 {
 	std::string out = headline(gpu, style), units = describe_units(gpu);
 	std::vector<const Runlist *> busy;
-	std::vector<std::string> empty;
+	std::map<std::string, std::vector<std::string>> others; // by what is said of them
 
 	if (!units.empty())
 		out += units + '\n';
 	for (const Runlist &rl : gpu.runlists) {
-		if (is_empty(rl))
-			empty.push_back(fmt::format("{} ({})", rl.id, engine_list(gpu, rl.id)));
-		else
+		if (!rl.tsgs.empty() || !rl.outside.empty() || rl.pending || rl.torn)
 			busy.push_back(&rl);
+		else
+			others[rl.err ? Failure{Part::Runlist, rl.err, {}}.text() : "empty"].push_back(
+				fmt::format("{} ({})", rl.id, engine_list(gpu, rl.id)));
 	}
 	for (size_t i = 0; i < busy.size(); i++)
-		add_runlist(out, gpu, *busy[i], i + 1 == busy.size() && empty.empty(), style);
-	if (!empty.empty())
-		out += fmt::format("{}{}\n", tree_lines(style).last,
-				   wrap_text(fmt::format("empty: {}", fmt::join(empty, ", ")),
+		add_runlist(out, gpu, *busy[i], i + 1 == busy.size() && others.empty(), style);
+	for (const auto &[text, runlists] : others)
+		out += fmt::format("{}{}\n",
+				   text == others.rbegin()->first ? tree_lines(style).last : tree_lines(style).child,
+				   wrap_text(fmt::format("{}: {}", text, fmt::join(runlists, ", ")),
 					     style.width > 3 ? style.width - 3 : 0, "   "));
 	if (gpu.runlists.empty() && !gpu.engines.empty())
 		out += fmt::format("engines: {}; runlists cannot be read {}\n", gpu.engines.size(),
@@ -195,12 +195,12 @@ std::string format_hazard(const Hazard &hazard, const char *mark, const std::vec
 {
 	bool is_accepted = std::find(accepted.begin(), accepted.end(), hazard.id()) != accepted.end();
 
-	return "   " + format_item(style.paint(is_accepted    ? Ink::None
-					       : *mark == '!' ? Ink::Red
-							      : Ink::Yellow,
-					       mark),
-				   fmt::format("{} ({}{})", hazard.text, hazard.id(), is_accepted ? ", accepted" : ""),
-				   style);
+	return format_item(style.paint(is_accepted    ? Ink::None
+				       : *mark == '!' ? Ink::Red
+						      : Ink::Yellow,
+				       mark),
+			   fmt::format("{} ({}{})", hazard.text, hazard.id(), is_accepted ? ", accepted" : ""), style,
+			   "   ");
 }
 
 // "no hazards found", "2 hazards found, 1 unknown"

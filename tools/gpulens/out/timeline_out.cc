@@ -334,10 +334,9 @@ std::string timeline_text(const Timeline &t)
 	std::string out = fmt::format("{}: {:.3f} s, ", t.name(), t.seconds());
 
 	if (t.period_us)
-		out += fmt::format(
-			"{} ticks every {} requested, {} measured (99% within {}, longest {}); {} ticks lost\n",
-			t.ticks, format_duration(u64{t.period_us} * 1000), format_duration(t.step_median_ns),
-			format_duration(t.step_p99_ns), format_duration(t.step_max_ns), t.lost);
+		out += fmt::format("{} samples, one in {} (asked: {}; 99% within {}, longest {}); {} lost\n", t.ticks,
+				   format_duration(t.step_median_ns), format_duration(u64{t.period_us} * 1000),
+				   format_duration(t.step_p99_ns), format_duration(t.step_max_ns), t.lost);
 	else
 		out += fmt::format("each context switch, by the driver's records; {} lost{}\n", t.lost,
 				   t.clock_error.empty() ? "" : ", times to within " + t.clock_error);

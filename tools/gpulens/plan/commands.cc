@@ -101,11 +101,19 @@ int status_command(const Options &options, const std::string &file)
 		       : EXIT_PART;
 }
 
-int fit_command(const Options &options, const std::string &file, Model model)
+int fit_command(const Options &options, const FitOptions &fit)
 {
-	std::vector<Fit> fits = fit_samples(read_file(file), name_of_file(file));
-	return print_text(options.json ? json_text(fit_json(fits, model)) : fit_text(fits, model)) ? EXIT_DONE
-												   : EXIT_PART;
+	std::vector<Fit> fits = fit_samples(read_file(fit.file), name_of_file(fit.file));
+	std::string text = options.json ? json_text(fit_json(fits, fit.model)) : fit_text(fits, fit.model);
+
+	if (!fit.output.empty()) {
+		std::string tasks = json_text(tasks_json(fits, fit.model, fit.periods_us, fit.deadlines_us));
+		if (fit.output == "-")
+			text = tasks;
+		else
+			write_file(fit.output, tasks);
+	}
+	return print_text(text) ? EXIT_DONE : EXIT_PART;
 }
 
 } // namespace tool::plan

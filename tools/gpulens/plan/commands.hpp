@@ -14,6 +14,13 @@ namespace tool::plan {
 int plan_command(const Options &options, const PlanOptions &plan_options);
 // file: of a plan that programs carry out. Prints what became of it.
 int status_command(const Options &options, const std::string &file);
-int fit_command(const Options &options, const std::string &file, Model model);
+
+struct FitOptions {
+	std::string file;
+	Model model = Model::Times;
+	TaskTimes periods_us{}, deadlines_us{};
+	std::string output{}; // file for plan's tasks; empty: none
+};
+int fit_command(const Options &options, const FitOptions &fit);
 
 } // namespace tool::plan

@@ -6,6 +6,7 @@
 #include "gpulens/plan/samples.hpp"
 #include "lib/base/errors.hpp"
 #include "lib/base/json_input.hpp"
+#include "lib/base/nearest_word.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -281,6 +282,34 @@ std::string fit_text(const std::vector<Fit> &fits, Model model)
 		for (const std::string &note : f.notes)
 			text += "Note: " + note + '\n';
 	return text;
+}
+
+json tasks_json(const std::vector<Fit> &fits, Model model, const TaskTimes &periods_us, const TaskTimes &deadlines_us)
+{
+	std::vector<std::string> names;
+	json list = json::array();
+
+	for (const Fit &f : fits)
+		names.push_back(f.name);
+	for (const TaskTimes *times : {&periods_us, &deadlines_us})
+		for (const auto &[name, us] : *times)
+			if (!name.empty() && std::ranges::find(names, name) == names.end())
+				throw Error(Error::Input,
+					    fmt::format("no task {} was measured{}", name, suggestion_of(name, names)));
+	for (const Fit &f : fits) {
+		json task = task_json(f, model);
+		auto add = [&](const char *key, const TaskTimes &times) {
+			auto at = times.contains(f.name) ? times.find(f.name) : times.find("");
+			if (at != times.end())
+				task[key] = at->second;
+		};
+		add("period_us", periods_us);
+		add("deadline_us", deadlines_us);
+		if (!task.contains("period_us"))
+			throw Error(Error::Input, fmt::format("task {0} has no period; --period {0}=TIME", f.name));
+		list.push_back(task);
+	}
+	return {{"tasks", list}};
 }
 
 json fit_json(const std::vector<Fit> &fits, Model model)

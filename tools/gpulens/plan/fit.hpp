@@ -61,6 +61,12 @@ struct Fit {
 // and item.
 std::vector<Fit> fit_samples(const std::string &csv, const std::string &name);
 
+// Times by name of the task; "" is the one of all others.
+using TaskTimes = std::map<std::string, double>;
+// Returns the file that plan reads. Throws Error (Input): a task without a period, or a name that no task has.
+nlohmann::ordered_json tasks_json(const std::vector<Fit> &fits, Model model, const TaskTimes &periods_us,
+				  const TaskTimes &deadlines_us);
+
 std::string fit_text(const std::vector<Fit> &fits, Model model);
 nlohmann::ordered_json fit_json(const std::vector<Fit> &fits, Model model);
 

@@ -32,7 +32,7 @@ size_t distance_of(const std::string &a, const std::string &b)
 std::string nearest_word(const std::string &word, const std::vector<std::string> &candidates)
 {
 	std::string nearest, longer;
-	size_t least = word.size() / 3 + 1, longer_ones = 0;
+	size_t least = word.size() == 2 ? 2 : word.size() / 3 + 1, longer_ones = 0;
 
 	for (const std::string &candidate : candidates) {
 		if (candidate.compare(0, word.size(), word) == 0 && word.size() > 1) {

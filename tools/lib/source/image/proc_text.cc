@@ -244,8 +244,6 @@ std::vector<std::string> proc_files()
 {
 	std::vector<std::string> names(std::begin(SUPPORTED), std::end(SUPPORTED));
 
-	for (const UnsupportedFile &file : UNSUPPORTED)
-		names.emplace_back(file.name);
 	for (const Numbered &file : NUMBERED)
 		names.push_back(fmt::format("{}0{}", file.before, file.after));
 	return names;

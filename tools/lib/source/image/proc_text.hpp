@@ -17,7 +17,7 @@ struct ProcText {
 // Returns whether it is the name of a file of /proc/gpuX. proc_text() returns its content, or a failure for files that an
 // image cannot have: snapshot, topology, stats, samples and the write-only files.
 bool is_proc_file(const std::string &name);
-// Returns the names of these files, the first one of those that have a number: runlist0.
+// Returns the names of those that an image has, the first one of those that have a number: runlist0.
 std::vector<std::string> proc_files();
 ProcText proc_text(Decoder &decoder, const std::string &name);
 
