@@ -81,8 +81,8 @@ CLAIMS = {
     "gpulens sweep -o times.csv -- ./infer": Claim(
         "sweep --sizes 2,3 --repeat 1 -o swept.csv -- sleep 0.1", "sleep on 3 TPCs", 0, fake_environment()),
     "gpulens verify --gpcs 2,3 -- ./infer": Claim(
-        f"verify --gpcs 2,3 --max-slowdown 100 --repeat 1 --probe {FAKE} -- {measured_program()} 500",
-        r"probe +held(.|\n)*memory +1 (.|\n)*^held: no evidence against", 0, fake_environment()),
+        f"verify --gpcs 2,3 --neighbours none --probe {FAKE} -- {measured_program()} 500",
+        r"probe +held(.|\n)*^held: no evidence against", 0, fake_environment()),
     "gpulens load memory --half b --for 10s": Claim(
         f"neighbour memory --half b --for 100ms --probe {FAKE}", "memory: 12 launches in 0.1 s", 0, fake_environment()),
     "gpulens-lab experiment sharing --simulate": Claim(

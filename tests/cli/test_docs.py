@@ -328,6 +328,7 @@ def test_an_option_is_offered_once() -> None:
     gpu = ("-i", str(image("ad102")))
     assert complete_in_bash(*gpu, "disable", "--tsg", "0", ":") == ["3", "4", "5", "6", "7"]
     assert complete_in_bash(*gpu, "timeslice", "1") == ["1:40", "14:53", "15:54"]
+    assert complete_in_bash(f"--image={gpu[1]}", "timeslice", "1") == ["1:40", "14:53", "15:54"]
     assert complete_in_bash("-i", "none", "preempt", "1") == []
     done = gpulens("--complete")
     assert done.returncode == 0 and done.stdout.startswith("words\nchip\t") and not done.stderr

@@ -174,6 +174,13 @@ def test_defaults_of_verify(program: str, tmp_path: pathlib.Path) -> None:
     assert report["max_slowdown"] == 1.1 and report["sentence"].endswith("4.00 times as long, more than 1.10")
 
 
+def test_times_that_were_longer_alone_tell_nothing(program: str, tmp_path: pathlib.Path) -> None:
+    """Status 5 and a sentence in place of a slow-down of 0.25. Seen failing: held."""
+    report = run_verify("--tpcs", "0-9", "--neighbours", "memory", "--", program, "1000", "memory", "250", status=5,
+                        FAKE_LOADS=str(tmp_path))
+    assert report["sentence"] == "neighbour memory: alone it was slower, 4.00 times: not usable"
+
+
 VERIFY_FAILS = [
     (["--tpcs", "0", "--", "false"], {}, 4, "false: it ended with status 1"),
     (["--tpcs", "0-65", "--", "true"], {}, 2, "the limit is the whole GPU, which leaves no TPC for a neighbour"),

@@ -165,7 +165,7 @@ def record_turns(card: Card) -> "tuple[str, dict[str, list[str]]]":
     """The text of a recording of runlist 1, and the words after each TSG in it."""
     result = run_gpulens(card, "record --runlist 1 --every 200us --for 2s -o /tmp/a.csv -o /tmp/a.perfetto-trace")
     assert result.status == 0, result
-    assert "every 200.000 us requested" in result.out.splitlines()[0]
+    assert "(asked: 200.000 us;" in result.out.splitlines()[0]
     return result.out, {line.split()[1]: line.split()[2:] for line in result.out.splitlines()[2:]}
 
 

@@ -114,9 +114,9 @@ struct Read {
 	std::set<const CLI::Option *> given{};
 	std::vector<const CLI::Option *> positionals{}; // of the command
 	size_t arguments = 0;
-	bool ended = false; // options, by --
-	SourceOptions sources{};
-	std::string program{}; // the index of the program to run; empty: none yet
+	bool ended = false;                                // options, by --
+	SourceOptions sources{.source = &SOURCES.front()}; // nothing but the module: no GPU is initialized
+	std::string program{};                             // the index of the program to run; empty: none yet
 
 	const CLI::Option *find(const std::string &name) const
 	{
@@ -157,9 +157,13 @@ struct Read {
 		} else if (!ended && word == "--") {
 			ended = true;
 		} else if (!ended && word.size() > 1 && word[0] == '-') {
-			const CLI::Option *option = find(word.substr(0, word.find('=')));
+			size_t equals = word.find('=');
+			const CLI::Option *option = find(word.substr(0, equals));
 			given.insert(option);
-			pending = takes_value(option) && word.find('=') == word.npos ? option : nullptr;
+			if (option && equals != word.npos)
+				read_source(option->get_single_name(), word.substr(equals + 1));
+			else if (takes_value(option))
+				pending = option;
 		} else if (command) {
 			if (runs_program() && program.empty())
 				program = std::to_string(index);

@@ -308,6 +308,12 @@ private:
 		return any && settled;
 	}
 
+	TaskTimes time_case(const Case &c, const std::string &title) const
+	{
+		return scenario_ ? run_scenario_once(options_, *scenario_, *c.limit)
+				 : run_program_once(options_, *c.limit, title);
+	}
+
 	void run_case(const Case &c, u32 round)
 	{
 		std::string title = fmt::format("on {} TPC{}{}", c.tpcs(), c.tpcs() == 1 ? "" : "s",
@@ -315,11 +321,12 @@ private:
 		Run run{.tpcs = c.tpcs(), .number = round, .beside = c.beside};
 
 		bar_.show(done_.size(), cases_.size() * options_.repeat, title);
+		if (!std::exchange(warm_, true))
+			time_case(c, title); // the first run takes longer, and does not count
 		std::optional<Neighbour> neighbour;
 		if (c.beside != "none")
 			neighbour.emplace(probe_path_of(options_.probe), &partitions_.others.at(c.tpcs()), c.beside);
-		run.us = scenario_ ? run_scenario_once(options_, *scenario_, *c.limit)
-				   : run_program_once(options_, *c.limit, title);
+		run.us = time_case(c, title);
 		if (neighbour && !neighbour->is_running())
 			throw Error(Error::Failed, fmt::format("{}: the neighbour ended by itself", title));
 		record_.add(run);
@@ -345,6 +352,7 @@ private:
 	std::set<std::tuple<u32, std::string, u32>> done_; // TPCs, neighbour, round
 	std::vector<Sample> samples_;
 	ProgressBar bar_;
+	bool warm_ = false; // a run was made
 };
 
 } // namespace

@@ -34,7 +34,8 @@ namespace {
 constexpr std::chrono::milliseconds POLL{50};
 constexpr u32 MAX_ANCESTORS = 64;
 constexpr size_t PRODUCTS = 8;
-constexpr double SHARED = 1.5; // times as long, or more: beside as much work on the same SMs
+constexpr double LEAST_FACTOR = 0.8; // a neighbour makes nothing faster: below, the times alone tell nothing
+constexpr double SHARED = 1.5;       // times as long, or more: beside as much work on the same SMs
 
 double find_median(std::vector<double> values)
 {
@@ -349,6 +350,7 @@ private:
 		report_.slowdowns.push_back({.neighbour = ""});
 		if (own_.neighbours.empty())
 			return;
+		time_once(); // warms up, and does not count
 		for (u32 i = 0; i < own_.repeat; i++)
 			report_.slowdowns[0].times_us.push_back(time_once());
 		double alone = find_median(report_.slowdowns[0].times_us);
@@ -376,8 +378,10 @@ private:
 			slowdown.unknown = "the neighbour did not run all the time";
 		else if (!launches.value_or(0))
 			slowdown.unknown = "the neighbour completed nothing in this time, as far as it reports";
+		else if (double factor = find_median(slowdown.times_us) / alone; factor < LEAST_FACTOR)
+			slowdown.unknown = fmt::format("alone it was slower, {:.2f} times: not usable", 1 / factor);
 		else
-			slowdown.factor = find_median(slowdown.times_us) / alone;
+			slowdown.factor = factor;
 		return slowdown;
 	}
 
