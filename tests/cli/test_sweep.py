@@ -83,8 +83,8 @@ def test_a_sweep_runs_until_the_interval_is_narrow(tmp_path: pathlib.Path) -> No
 
 def test_a_sweep_is_resumed(tmp_path: pathlib.Path) -> None:
     """The third of four runs that count fails, and --resume does the last two; the file of runs is removed at the end.
-    Without --resume, and for another sweep, that file is refused; a line that was cut off is measured again. Output that is no
-    file has none beside it. Seen failing with all runs done again, and with a file in /dev."""
+    Without --resume, and for another sweep, that file is refused; a line that was cut off is measured again. Output
+    that is no file has none beside it. Seen failing with all runs done again, and with a file in /dev."""
     count, file = tmp_path / "count", tmp_path / "times.csv"
     partial = tmp_path / "times.csv.partial"
     script = f"printf x >>{count}; [ $(wc -c <{count}) != 4 ] && echo $(wc -c <{count}) us"

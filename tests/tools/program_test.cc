@@ -136,7 +136,7 @@ TEST_F(Program, IsolationFailsOnlyWithCheckAndAHazard)
 TEST_F(Program, ExitsWithTwoOnWrongUsage)
 {
 	for (const char *wrong : {"engine", "runlists 1x", "runlists 99999999999", "chip 1", "chip --image",
-				  "--frobnicate chip", "--color sometimes", "-g x", "proc", "proc runlist"}) {
+				  "--frobnicate chip", "--color sometimes", "-g x", "proc runlist"}) {
 		Result r = run(wrong);
 		EXPECT_EQ(r.status, 2) << wrong;
 		EXPECT_EQ(r.out, "") << wrong;
