@@ -114,9 +114,9 @@ struct Read {
 	std::set<const CLI::Option *> given{};
 	std::vector<const CLI::Option *> positionals{}; // of the command
 	size_t arguments = 0;
-	bool ended = false;                                // options, by --
-	SourceOptions sources{.source = &SOURCES.front()}; // nothing but the module: no GPU is initialized
-	std::string program{};                             // the index of the program to run; empty: none yet
+	bool ended = false; // options, by --
+	SourceOptions sources{};
+	std::string program{}; // the index of the program to run; empty: none yet
 
 	const CLI::Option *find(const std::string &name) const
 	{
@@ -232,6 +232,7 @@ std::string completions_text(const CLI::App &app, const std::vector<std::string>
 	std::string last = words.empty() ? "" : words.back(), text;
 	Read read{.app = &app};
 
+	read.sources.source = &SOURCES.front(); // the module alone: no driver initializes a GPU
 	for (size_t i = 0; i + 1 < words.size(); i++)
 		read.read_word(words[i], i);
 	Answer answer = complete_word(read, last, words.empty() ? 0 : words.size() - 1);
