@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 # bash completion of gpulens and gpulens-lab, which say what can follow: --complete                -*- shell-script -*-
+_gpulens_paths() { # -f: files, -d: folders, -c: programs
+	compopt -o filenames 2>/dev/null
+	mapfile -t COMPREPLY < <(compgen "$1" -- "$cur" | sort -u)
+}
 _gpulens() {
 	local words=() from=() lines=() head='' cur=${COMP_WORDS[COMP_CWORD]} i line
 	COMPREPLY=()
@@ -18,26 +22,18 @@ _gpulens() {
 	fi
 	mapfile -t lines < <("$1" --complete "${words[@]}" 2>/dev/null)
 	case ${lines[0]-} in
-	files)
-		compopt -o filenames 2>/dev/null
-		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
-		;;
-	folders)
-		compopt -o filenames 2>/dev/null
-		mapfile -t COMPREPLY < <(compgen -d -- "$cur")
-		;;
+	files) _gpulens_paths -f ;;
+	folders) _gpulens_paths -d ;;
 	program*)
 		i=${from[${lines[0]#* }]}
 		if ((i == COMP_CWORD)); then
-			compopt -o filenames 2>/dev/null
-			mapfile -t COMPREPLY < <(compgen -c -- "$cur" | sort -u)
+			_gpulens_paths -c
 		elif declare -F _comp_command_offset >/dev/null; then
 			_comp_command_offset "$i"
 		elif declare -F _command_offset >/dev/null; then
 			_command_offset "$i"
 		else
-			compopt -o filenames 2>/dev/null
-			mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+			_gpulens_paths -f
 		fi
 		;;
 	esac

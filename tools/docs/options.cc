@@ -2,6 +2,8 @@
 // Reads options from the parser.
 #include "docs/options.hpp"
 
+#include "gpulens/cli/options.hpp"
+
 namespace docs {
 
 std::vector<Opt> options_of(const CLI::App &app)
@@ -9,14 +11,10 @@ std::vector<Opt> options_of(const CLI::App &app)
 	std::vector<Opt> list;
 
 	for (const CLI::Option *o : app.get_options()) {
-		Opt opt{{}, "", o->get_description(), o->get_required(), o->get_expected_max() > 1};
-		for (const std::string &s : o->get_snames())
-			opt.names.push_back("-" + s);
-		for (const std::string &l : o->get_lnames())
-			opt.names.push_back("--" + l);
+		Opt opt{tool::names_of(*o), "", o->get_description(), o->get_required(), o->get_expected_max() > 1};
 		if (opt.names.empty())
 			opt.value = o->get_name(true);
-		else if (o->get_items_expected_max() > 0)
+		else if (tool::takes_value(*o))
 			opt.value = o->get_type_name();
 		list.push_back(opt);
 	}

@@ -52,12 +52,12 @@ bool renew_words(const tool::Program &program, Words &words)
 
 	// The value of an option that stands before the command may be the name of one.
 	tool::add_common_options(common, options);
-	auto takes_value = [&](const std::string &word) {
+	auto has_value = [&](const std::string &word) {
 		const CLI::Option *option = word.starts_with('-') ? common.get_option_no_throw(word) : nullptr;
-		return option && option->get_items_expected_max() > 0;
+		return option && tool::takes_value(*option);
 	};
 	while (command != words.end() && !is_command(*command))
-		command += std::min<ptrdiff_t>(takes_value(*command) ? 2 : 1, words.end() - command);
+		command += std::min<ptrdiff_t>(has_value(*command) ? 2 : 1, words.end() - command);
 	for (const auto &[name, word, now] : OLD) {
 		if (command == words.end() || *command != name)
 			continue;

@@ -7,6 +7,7 @@
 #include "gpulens/cli/options.hpp"
 #include "lib/base/machine_name.hpp"
 #include "lib/source/image/proc_text.hpp"
+#include "lib/source/module/proc.hpp"
 #include "lib/source/table/sources.hpp"
 
 #include <algorithm>
@@ -84,7 +85,8 @@ Answer complete_value(const CLI::Option &option, const SourceOptions &sources)
 		for (const blocks::Builtin &builtin : blocks::builtins())
 			answer.add(builtin.name);
 	} else if (type == "X") {
-		add_numbers(answer, sources.proc + "/gpu[0-9]*", "gpu");
+		for (unsigned gpu : found_gpus(sources.proc))
+			answer.add(std::to_string(gpu));
 	} else if (type == "Y" || type == "RUNLIST") {
 		add_numbers(answer, runlists, "runlist");
 	} else if (type == "TSG" || type == "CHANNEL" || type == "[RUNLIST:]ID") {
@@ -100,11 +102,6 @@ Answer complete_value(const CLI::Option &option, const SourceOptions &sources)
 		add_numbers(answer, runlists, "runlist", "runlist");
 	}
 	return answer;
-}
-
-bool takes_value(const CLI::Option *option)
-{
-	return option && option->get_items_expected_max() > 0;
 }
 
 // A command line without its last word.
@@ -162,7 +159,7 @@ struct Read {
 			given.insert(option);
 			if (option && equals != word.npos)
 				read_source(option->get_single_name(), word.substr(equals + 1));
-			else if (takes_value(option))
+			else if (option && takes_value(*option))
 				pending = option;
 		} else if (command) {
 			if (runs_program() && program.empty())
@@ -184,12 +181,7 @@ void add_options(Answer &answer, const Read &read)
 		for (const CLI::Option *option : app ? app->get_options() : std::vector<const CLI::Option *>()) {
 			if (read.given.contains(option) && option->get_expected_max() <= 1)
 				continue;
-			std::vector<std::string> own;
-			for (const std::string &name : option->get_snames())
-				own.push_back("-" + name);
-			for (const std::string &name : option->get_lnames())
-				own.push_back("--" + name);
-			for (const std::string &name : own)
+			for (const std::string &name : names_of(*option))
 				if (names.insert(name).second)
 					answer.add(name, option->get_description());
 		}
@@ -206,7 +198,7 @@ Answer complete_word(const Read &read, const std::string &word, size_t index)
 		return complete_value(*read.pending, read.sources);
 	if (size_t equals = word.find('='); option && equals != word.npos) {
 		const CLI::Option *named = read.find(word.substr(0, equals));
-		answer = takes_value(named) ? complete_value(*named, read.sources) : Answer();
+		answer = named && takes_value(*named) ? complete_value(*named, read.sources) : Answer();
 		for (Candidate &candidate : answer.candidates)
 			candidate.word.insert(0, word, 0, equals + 1);
 		return answer;

@@ -2,6 +2,7 @@
 // Lays out help. The parser's library would list what options exclude, and wraps nothing.
 #include "gpulens/cli/help.hpp"
 
+#include "gpulens/cli/options.hpp"
 #include "gpulens/out/table.hpp"
 
 #include <algorithm>
@@ -42,7 +43,7 @@ std::string name_option(const CLI::Option &option)
 {
 	std::string name = option.get_name(!option.nonpositional(), true);
 
-	if (option.get_items_expected_max() > 0 && !option.get_type_name().empty())
+	if (takes_value(option) && !option.get_type_name().empty())
 		name += ' ' + option.get_type_name();
 	return option.get_expected_max() > 1 ? name + " ..." : name;
 }

@@ -74,6 +74,22 @@ CLI::Option *add_period(CLI::App &parser, u32 &us, const char *about)
 	return parser.add_option_function<std::string>("--every", store, about)->type_name("TIME");
 }
 
+std::vector<std::string> names_of(const CLI::Option &option)
+{
+	std::vector<std::string> names;
+
+	for (const std::string &name : option.get_snames())
+		names.push_back("-" + name);
+	for (const std::string &name : option.get_lnames())
+		names.push_back("--" + name);
+	return names;
+}
+
+bool takes_value(const CLI::Option &option)
+{
+	return option.get_items_expected_max() > 0;
+}
+
 CLI::Validator number_of(const std::string &what)
 {
 	return check_that([what](const std::string &text) {

@@ -57,6 +57,11 @@ CLI::Validator some_of(const std::vector<std::string> &words);
 // Returns the words of an option with one_of() or some_of(); empty for others.
 std::vector<std::string> words_of(const CLI::Option &option);
 
+// Returns "-i" and "--image"; nothing for an argument.
+std::vector<std::string> names_of(const CLI::Option &option);
+// Whether a value follows its name.
+bool takes_value(const CLI::Option &option);
+
 // Throws CLI::ValidationError if the command line names recorded GPUs: this command needs a GPU of this machine.
 void refuse_files(const Options &options, const std::string &command);
 // The same if it names any GPU or source of GPUs: this command reads none.

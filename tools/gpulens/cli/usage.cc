@@ -2,6 +2,7 @@
 // Suggests commands and options, and replaces texts of the parser's library.
 #include "gpulens/cli/usage.hpp"
 
+#include "gpulens/cli/options.hpp"
 #include "lib/base/nearest_word.hpp"
 
 #include <fmt/format.h>
@@ -14,12 +15,9 @@ std::vector<std::string> option_names(const CLI::App &app)
 {
 	std::vector<std::string> names;
 
-	for (const CLI::Option *option : app.get_options()) {
-		for (const std::string &name : option->get_lnames())
-			names.push_back("--" + name);
-		for (const std::string &name : option->get_snames())
-			names.push_back("-" + name);
-	}
+	for (const CLI::Option *option : app.get_options())
+		for (const std::string &name : names_of(*option))
+			names.push_back(name);
 	return names;
 }
 

@@ -163,6 +163,11 @@ Exit judge_isolation(const std::vector<Gpu> &gpus, const std::vector<std::string
 	return unknown ? EXIT_UNKNOWN : EXIT_DONE;
 }
 
+bool has_tsgs(const Gpu &gpu)
+{
+	return std::ranges::any_of(gpu.runlists, [](const Runlist &rl) { return !rl.tsgs.empty(); });
+}
+
 } // namespace
 
 int show_gpus(Show command, const Options &options, std::optional<u32> id, const IsolationCheck &check)
@@ -184,7 +189,7 @@ int show_gpus(Show command, const Options &options, std::optional<u32> id, const
 	}
 	if (options.json)
 		out = json_text({{"version", JSON_VERSION}, {"gpus", list}});
-	else if (command == Show::Overview && style.width && out.find("TSG ") != out.npos)
+	else if (command == Show::Overview && style.width && std::ranges::any_of(gpus, has_tsgs))
 		out += style.paint(Ink::Dim,
 				   wrap_text("TSG: its number, time slice, \"runs\" while it is on an engine, "
 					     "and its channels by number",
