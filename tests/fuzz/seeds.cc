@@ -11,7 +11,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
-#include <elf.h>
 #include <filesystem>
 
 namespace {
@@ -24,37 +23,6 @@ void write_seed(const std::string &target, const std::string &name, const std::s
 {
 	fs::create_directories(root / target);
 	std::ofstream(root / target / name, std::ios::binary) << content;
-}
-
-// A file with a symbol table of one function at 0x1000, of 16 bytes, named f(int).
-std::string make_elf()
-{
-	struct {
-		Elf64_Ehdr head{};
-		Elf64_Shdr sections[3]{};
-		Elf64_Sym symbols[2]{};
-		char names[8] = "\0_Z1fi";
-	} file;
-
-	std::memcpy(file.head.e_ident, ELFMAG, SELFMAG);
-	file.head.e_ident[EI_CLASS] = ELFCLASS64;
-	file.head.e_shoff = offsetof(decltype(file), sections);
-	file.head.e_shentsize = sizeof(Elf64_Shdr);
-	file.head.e_shnum = 3;
-	file.sections[1].sh_type = SHT_SYMTAB;
-	file.sections[1].sh_offset = offsetof(decltype(file), symbols);
-	file.sections[1].sh_size = sizeof(file.symbols);
-	file.sections[1].sh_link = 2;
-	file.sections[2].sh_type = SHT_STRTAB;
-	file.sections[2].sh_offset = offsetof(decltype(file), names);
-	file.sections[2].sh_size = sizeof(file.names);
-	file.symbols[1] = {.st_name = 1,
-			   .st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC),
-			   .st_other = 0,
-			   .st_shndx = 1,
-			   .st_value = 0x1000,
-			   .st_size = 16};
-	return {reinterpret_cast<const char *>(&file), sizeof(file)};
 }
 
 // The words that were read, in the order in which stream.hpp returns them.
@@ -193,7 +161,6 @@ void write_file_seeds()
 		"policy", "edf",
 		R"({"version": 1, "policy": "edf", "quantum_ms": 1, "tasks": [{"name": "a", "tsg": "0:3", "deadline_ms": 10},
 {"name": "b", "tsg": "4", "period_ms": 20, "budget_ms": 4, "server": "hard", "load": {"period_ms": 20, "length_ms": 3}}]})");
-	write_seed("elf", "one", make_elf());
 	for (char file = 0; file < 3; file++)
 		write_seed("pages", std::string(1, static_cast<char>('0' + file)),
 			   file + std::string("\2\0\7\0\0\0\0\0\0\0\12\0\377\377\377\377\377\377\377\377", 20));

@@ -2,7 +2,6 @@
 // Reads records of calls, and finds which calls were in progress together.
 #include "gpulens/cmd/pitfalls.hpp"
 
-#include "lib/base/elf_symbols.hpp"
 #include "lib/base/file.hpp"
 #include "lib/base/format.hpp"
 #include "lib/base/monotonic.hpp"
@@ -10,13 +9,18 @@
 #include "lib/launch/environment.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
+#include <cxxabi.h>
+#include <elfutils/libdwfl.h>
+#include <fcntl.h>
 #include <filesystem>
 #include <fmt/format.h>
 #include <fstream>
 #include <map>
 #include <memory>
 #include <tuple>
+#include <unistd.h>
 
 namespace tool {
 
@@ -64,6 +68,51 @@ bool is_of_cuda(const CallFrame &frame)
 	       std::any_of(std::begin(functions), std::end(functions), begins(function));
 }
 
+// Functions and lines of an object file, from its symbols and debug information, by elfutils. What the file lacks is unknown.
+class ObjectFile {
+public:
+	// bias: difference between addresses of the process and of the file
+	ObjectFile(const std::string &path, u64 bias)
+	{
+		static const Dwfl_Callbacks callbacks = {.find_elf = nullptr,
+							 .find_debuginfo = dwfl_standard_find_debuginfo,
+							 .section_address = nullptr,
+							 .debuginfo_path = nullptr};
+		int fd = open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+
+		files_.reset(dwfl_begin(&callbacks));
+		dwfl_report_begin(files_.get());
+		if (fd >= 0)
+			file_ = dwfl_report_elf(files_.get(), path.c_str(), path.c_str(), fd, bias, true);
+		if (fd >= 0 && !file_)
+			close(fd);
+		dwfl_report_end(files_.get(), nullptr, nullptr);
+	}
+
+	std::string function_at(u64 address)
+	{
+		const char *name = file_ ? dwfl_module_addrname(file_, address) : nullptr;
+		std::unique_ptr<char, decltype(&std::free)> text(
+			name ? abi::__cxa_demangle(name, nullptr, nullptr, nullptr) : nullptr, &std::free);
+
+		return text ? text.get() : name ? name : "";
+	}
+
+	// Returns "train.cc:37".
+	std::string line_at(u64 address)
+	{
+		Dwfl_Line *line = file_ ? dwfl_module_getsrc(file_, address) : nullptr;
+		int number = 0;
+		const char *path = line ? dwfl_lineinfo(line, nullptr, &number, nullptr, nullptr, nullptr) : nullptr;
+
+		return path ? fmt::format("{}:{}", std::filesystem::path(path).filename().string(), number) : "";
+	}
+
+private:
+	std::unique_ptr<Dwfl, decltype(&dwfl_end)> files_{nullptr, &dwfl_end};
+	Dwfl_Module *file_ = nullptr;
+};
+
 // Object files of one record, each read once.
 class Modules {
 public:
@@ -75,20 +124,18 @@ public:
 			return {};
 		const gpulens::CallModule &m = log_.module[module - 1];
 		std::string path(m.path, strnlen(m.path, sizeof(m.path)));
-		std::unique_ptr<ElfSymbols> &symbols = symbols_[module];
-		if (!symbols)
-			symbols = std::make_unique<ElfSymbols>(path);
-		u64 offset = address - m.bias;
+		ObjectFile &file = files_.try_emplace(module, path, m.bias).first->second;
 		return {.module = replace_controls(path),
-			.function = replace_controls(symbols->function_at(offset)),
-			.offset = offset};
+			.function = replace_controls(file.function_at(address)),
+			.line = replace_controls(file.line_at(address)),
+			.offset = address - m.bias};
 	}
 
 	CallFrame frame(u64 address) { return frame(address, gpulens::module_of(log_, address)); }
 
 private:
 	const CallLog &log_;
-	std::map<u32, std::unique_ptr<ElfSymbols>> symbols_;
+	std::map<u32, ObjectFile> files_;
 };
 
 // Returns nullptr for other files, and for one whose process was killed while it made it.

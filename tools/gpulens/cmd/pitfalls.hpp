@@ -15,6 +15,7 @@ constexpr u64 ENDED_TOGETHER_PERCENT = 5;
 // A frame of a call site.
 struct CallFrame {
 	std::string module, function; // path of the object file; empty: unknown
+	std::string line{};           // "train.cc:37", of a file with debug information; empty: unknown
 	u64 offset = 0;               // address in that file
 
 	bool operator==(const CallFrame &) const = default;

@@ -29,13 +29,14 @@ CallKind kind_of(const PitfallRow &row)
 	return gpulens::CUDA_CALLS[static_cast<u32>(row.call)].kind;
 }
 
-// "train+0x1234 (release)", as addr2line takes the number.
+// "train+0x1234 (release at train.cc:37)", as addr2line takes the number.
 std::string frame_text(const CallFrame &frame)
 {
 	if (frame.module.empty())
 		return "unknown";
 	std::string text = fmt::format("{}+{:#x}", frame.module.substr(frame.module.rfind('/') + 1), frame.offset);
-	return frame.function.empty() ? text : text + " (" + frame.function + ")";
+	std::string place = frame.function + (frame.line.empty() ? "" : " at " + frame.line);
+	return place.empty() ? text : text + " (" + place + ")";
 }
 
 // "cuLaunchKernel from train+0x1234 (launch)" of each, separated by commas.
@@ -94,7 +95,8 @@ json frame_json(const CallFrame &frame)
 
 	return {{"module", or_null(frame.module)},
 		{"offset", frame.module.empty() ? json(nullptr) : json(fmt::format("{:#x}", frame.offset))},
-		{"function", or_null(frame.function)}};
+		{"function", or_null(frame.function)},
+		{"line", or_null(frame.line)}};
 }
 
 double to_us(u64 ns)
