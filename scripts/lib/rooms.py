@@ -41,7 +41,8 @@ USES = {
     # Policies of gpulens schedule, simulated and live, and holds that outlive nobody.
     "tools/lib/schedule": CORE + ("tools/lib/base",),
     "tools/lib/schedule/live": CORE + ("procfs", "tools/lib/base", "tools/lib/launch", "tools/lib/model",
-                                       "tools/lib/schedule", "tools/lib/source/module"),
+                                       "tools/lib/rm", "tools/lib/schedule",
+                                       "tools/lib/source/module"),
     "tools/lib/rm": CORE + ("src", "tools/lib/base", "tools/lib/launch", "tools/lib/model"),
     "tools/lib/source/snapshot": CORE + ("src", "tools/lib/base", "tools/lib/model"),
     "tools/lib/timeline": CORE + ("tools/lib/base", "tools/lib/model", "tools/lib/source/snapshot"),

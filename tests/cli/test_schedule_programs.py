@@ -16,8 +16,8 @@ import pytest
 from support.fakeclock import CLOCK, run_by_clock
 from support.program import ROOT
 from support.scheduled import (BIN, DEVICES, HELD_SINCE, JOB_BEGAN, JOBS_BEGUN, JOBS_ENDED, REQUEST, SLICE_US,
-                               Coordinator, Load, end_loads, make_environment, run_coordinator, start_task, wait_for,
-                               write_results)
+                               Coordinator, Load, coordinator_words, end_loads, make_environment, run_coordinator,
+                               start_task, wait_for, write_results)
 
 SCHEMA = json.loads((ROOT / "docs/schedule-schema.json").read_text(encoding="utf-8"))
 
@@ -27,6 +27,34 @@ def fixture_loads() -> Iterator[None]:
     """Ends the programs of a test."""
     yield
     end_loads()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="NVIDIA's driver shows contexts of all users to root only")
+def test_time_is_charged_by_context_switches(tmp_path: pathlib.Path) -> None:
+    """A task with a priority is chosen all the time, and one of short time slices gets in for 0.907 of each 4 ms by the
+    driver's records. By decisions it has nothing."""
+    loads = [start_task(tmp_path, name, GPULENS_SCHEDULE_SLICE=us) for name, us in (("a", "500000"), ("b", "250"))]
+    turns = ",".join(f"{load.process.pid}:{us}" for load, us in zip(loads, (3000, 1000)))
+    env = {**make_environment(tmp_path), "GPULENS_RUNTIME_DIR": str(tmp_path / "run"), "GPULENS_FAKE_RM_TURNS": turns}
+    words = coordinator_words(tmp_path, "fixed-priority", ({"name": "a", "priority": 0}, {"name": "b"},
+                                                           "--experimental", "--for", "2s"))
+
+    def run(switches: str) -> "tuple[str, dict[str, Any]]":
+        """Both outputs, by what the driver does with its records."""
+        more = {**env, "GPULENS_FAKE_RM_SWITCHES": switches}
+        summary = json.loads(run_by_clock([*words, "--json"], more).stdout)
+        jsonschema.validate(summary, {**SCHEMA, "$ref": "#/$defs/summary"}, cls=jsonschema.Draft202012Validator)
+        return run_by_clock(words, more).stdout, summary
+
+    text, summary = run("all")
+    first, other = summary["tasks"]
+    assert summary["charged_by"] == "context switches" and "Time is charged by context switches.\n" in text
+    assert first["overran_ns"] == other["holds"] == 0 and other["overran_ns"] == other["ran_ns"]
+    assert abs(other["ran_ns"] / (first["ran_ns"] + other["ran_ns"]) - 0.907 / 4) < 0.005
+    assert re.search(r"^b: 4\d\d\.\d+ ms of it while another task was chosen$", text, re.M)
+    text, summary = run("admin")
+    assert "Time is charged by decisions: NV2080_CTRL_CMD_GR_FECS_BIND_EVTBUF_FOR_UID_V2: " in text
+    assert summary["tasks"][1]["ran_ns"] == 0
 
 
 def measure_rates(loads: "list[Load]", seconds: float) -> "list[float]":
@@ -258,7 +286,7 @@ def test_top_and_export_show_the_tasks(tmp_path: pathlib.Path) -> None:
         coordinator.stop()
     rows = screen[screen.index("policy fixed-priority"):].splitlines()
     assert rows[0] == f"policy fixed-priority by process {coordinator.process.pid}, 0 leases lost"
-    assert rows[1].split() == ["Task", "State", "Chosen", "Jobs", "Missed", "Worst", "Holds", "Refused", "Used", "up",
+    assert rows[1].split() == ["Task", "State", "Charged", "Jobs", "Missed", "Worst", "Holds", "Refused", "Used", "up",
                                "Parameters"]
     assert rows[2].startswith("b     chosen") and rows[2].endswith("priority 7")
     assert rows[3].startswith("a     held") and rows[3].endswith("best effort, weight 1")

@@ -3,6 +3,7 @@
 // 595.45.04, written here a second time.
 #include "fake_rm.hpp"
 
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
@@ -201,6 +202,17 @@ void Rm::set_switches()
 	const char *state = getenv("GPULENS_FAKE_RM_STATE") ? getenv("GPULENS_FAKE_RM_STATE") : "two";
 	std::vector<Switches::Turn> turns;
 
+	// "PID:US,PID:US": the turns of live processes, one after another and again.
+	if (const char *text = getenv("GPULENS_FAKE_RM_TURNS")) {
+		uint64_t at = 0;
+		int n = 0;
+		for (unsigned pid, us; sscanf(text, "%u:%u%n", &pid, &us, &n) == 2;) {
+			turns.push_back({at, static_cast<uint32_t>(turns.size()), pid});
+			at += us * 1000ULL;
+			text += n + (text[n] == ',');
+		}
+		return switches_.set_series(turns, at);
+	}
 	for (const json &turn :
 	     facts_["live_run2"]["states"][state]["resident_channel_timeseries"]["first_changes_us_chid"])
 		turns.push_back({turn[0].get<uint64_t>() * 1000, turn[1].get<uint32_t>(), owner(turn[1].get<int>())});

@@ -41,7 +41,7 @@ void add_cost(json &task, const std::string &key, const Cost &cost)
 
 std::string summary_text(const json &summary)
 {
-	std::string text = fmt::format("{:<16} {:>12} {:>6} {:>6} {:>12} {:>6} {:>8} {:>7} {:>6}\n", "task", "chosen",
+	std::string text = fmt::format("{:<16} {:>12} {:>6} {:>6} {:>12} {:>6} {:>8} {:>7} {:>6}\n", "task", "charged",
 				       "jobs", "missed", "worst", "holds", "releases", "refused", "forced");
 
 	for (const json &t : summary["tasks"])
@@ -55,6 +55,12 @@ std::string summary_text(const json &summary)
 		if (t["longest_hold_ns"].get<u64>())
 			text += fmt::format("{}: {}, {}\n", t["name"].get<std::string>(), cost_text(t, "hold"),
 					    cost_text(t, "release"));
+	for (const json &t : summary["tasks"])
+		if (u64 overran = t["overran_ns"].get<u64>())
+			text += fmt::format("{}: {} of it while another task was chosen\n",
+					    t["name"].get<std::string>(), format_duration(overran));
+	if (summary.contains("charged_by"))
+		text += fmt::format("Time is charged by {}.\n", summary["charged_by"].get<std::string>());
 	if (u64 lost = summary["lost_leases"].get<u64>())
 		text += fmt::format(
 			"All tasks were released {} times, because this process did not run for too long.\n", lost);
@@ -79,14 +85,18 @@ json summary_json(const Coordinator &coordinator, Policy policy)
 				 {"holds", c.holds},
 				 {"releases", c.releases},
 				 {"refused", c.refused},
-				 {"forced_releases", c.forced}});
+				 {"forced_releases", c.forced},
+				 {"overran_ns", c.overran_ns}});
 		add_cost(tasks.back(), "longest_hold", c.longest_hold);
 		add_cost(tasks.back(), "longest_release", c.longest_release);
 	}
-	return {{"version", 1},
-		{"policy", name_policy(policy)},
-		{"lost_leases", coordinator.lost_leases()},
-		{"tasks", tasks}};
+	json summary = {{"version", 1},
+			{"policy", name_policy(policy)},
+			{"lost_leases", coordinator.lost_leases()},
+			{"tasks", tasks}};
+	if (std::string by = coordinator.charging(); !by.empty())
+		summary["charged_by"] = by;
+	return summary;
 }
 
 std::string late_text(const json &tasks)

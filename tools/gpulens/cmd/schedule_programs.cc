@@ -11,6 +11,7 @@
 #include "lib/turns/turn_file.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstdio>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -203,6 +204,7 @@ int schedule_programs(const Options &options, const ScheduleOptions &schedule)
 	u64 devices = 0;
 	for (const ProgramBackend::Found &p : backend.programs())
 		devices |= p.devices;
+	backend.charge_by_turns(static_cast<unsigned>(std::countr_zero(devices | u64{1} << 32)));
 	ScheduleSteps steps(programs_step_path(folder), policy.policy, devices, backend.now());
 	run_coordinator(coordinator, backend, schedule, steps,
 			[&] { status.update(coordinator, policy.policy, backend.now()); });

@@ -44,8 +44,8 @@ const char *name_state(const Coordinator &coordinator, size_t task)
 
 std::string status_text(const json &status)
 {
-	Table table(
-		{"<Task", "<State", "Chosen", "Jobs", "Missed", "Worst", "Holds", "Refused", "Used up", "<Parameters"});
+	Table table({"<Task", "<State", "Charged", "Jobs", "Missed", "Worst", "Holds", "Refused", "Used up",
+		     "<Parameters"});
 
 	for (const json &t : status.at("tasks"))
 		table.add({t.at("name").get<std::string>(), t.at("state").get<std::string>(),

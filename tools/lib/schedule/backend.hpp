@@ -32,6 +32,12 @@ struct TaskState {
 	u64 deadline = 0;         // that the program asks for, for the present job
 };
 
+// A time in which a task was on the engine. Of Backend::now().
+struct TaskTurn {
+	size_t task;
+	u64 begin, end;
+};
+
 // task: index in the policy.
 class Backend {
 public:
@@ -47,6 +53,10 @@ public:
 	virtual Answer release_all() = 0;
 	// Returns the state of each task. Throws Error if the GPU cannot be read.
 	virtual std::vector<TaskState> account() = 0;
+	// Returns the turns since the last call, in order, as far as they are known.
+	virtual std::vector<TaskTurn> take_turns() { return {}; }
+	// Returns by what time is charged, "context switches"; empty: by decisions alone.
+	virtual std::string charging() const { return ""; }
 	// Called before each decision. Returns false if holds were lost, because the process was stopped too long.
 	virtual bool extend_lease() = 0;
 	virtual u64 lease_ns() const = 0; // how long a lease is

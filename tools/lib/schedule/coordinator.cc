@@ -8,6 +8,8 @@ namespace tool::schedule {
 
 namespace {
 
+constexpr u64 KEPT_NS = 200000000; // later, no back end tells a turn
+
 size_t count_groups(const std::vector<Task> &tasks)
 {
 	u32 last = 0;
@@ -67,6 +69,37 @@ void Coordinator::note_events(const std::vector<TaskState> &seen, u64 now)
 	last_look_ = now;
 }
 
+void Coordinator::note_exposure(size_t task, u64 time)
+{
+	State &s = states_[task];
+	int instead_of = s.ready && !s.held && !is_chosen(task) ? chosen(tasks()[task].group) : NOBODY;
+
+	if (instead_of == s.instead_of)
+		return;
+	if (s.instead_of != NOBODY)
+		s.exposures.back().end = time;
+	if (instead_of != NOBODY)
+		s.exposures.push_back({instead_of, time, NEVER});
+	s.instead_of = instead_of;
+}
+
+// A hold has its effect some time after the decision, and short time slices yield without one. Who had the GPU meanwhile is
+// charged, so that budgets and shares are those of the GPU's time.
+void Coordinator::correct_charges(u64 now)
+{
+	for (const TaskTurn &turn : backend_.take_turns())
+		for (const Exposure &e : states_[turn.task].exposures) {
+			u64 begin = std::max(turn.begin, e.begin), end = std::min(turn.end, e.end);
+			if (begin >= end)
+				continue;
+			scheduler_of(turn.task).move_charge(e.chosen, turn.task, end - begin);
+			states_[turn.task].counts.overran_ns += end - begin;
+		}
+	for (State &s : states_)
+		while (!s.exposures.empty() && s.exposures.front().end < now - std::min(now, KEPT_NS))
+			s.exposures.pop_front();
+}
+
 // Returns whether the hardware's turns give the chosen task nearly all the time without a hold. A best-effort task is chosen
 // for a share of time, which the other's turns would change; a hard server that waits has no turns.
 bool Coordinator::yields_by_slice(const std::vector<TaskState> &seen, size_t task) const
@@ -102,6 +135,7 @@ void Coordinator::hold_task(size_t task, u64 now)
 	s.held = answer.outcome == Outcome::Done;
 	if (s.held != before)
 		s.held_changed = backend_.now();
+	note_exposure(task, s.held_changed);
 	if (s.held) {
 		s.counts.holds++;
 		return;
@@ -119,6 +153,7 @@ void Coordinator::release_task(size_t task)
 		s.held = false;
 		s.held_changed = backend_.now();
 		s.counts.releases++;
+		note_exposure(task, s.held_changed);
 	} else {
 		s.counts.refused++; // tried again at the next decision
 	}
@@ -138,12 +173,15 @@ u64 Coordinator::run_once()
 	std::vector<TaskState> seen = backend_.account();
 	u64 now = backend_.now();
 	note_events(seen, now);
+	correct_charges(now);
 	u64 wake = NEVER;
 	for (size_t group = 0; group < schedulers_.size(); group++) {
 		Decision d = schedulers_[group].choose(now);
 		chosen_[group] = d.task;
 		wake = std::min(wake, d.wake);
 	}
+	for (size_t i = 0; i < states_.size(); i++)
+		note_exposure(i, now);
 
 	auto wants_hold = [&](size_t i) {
 		const State &s = states_[i];

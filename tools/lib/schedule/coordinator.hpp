@@ -6,6 +6,8 @@
 #include "lib/schedule/backend.hpp"
 #include "lib/schedule/scheduler.hpp"
 
+#include <deque>
+
 namespace tool::schedule {
 
 // What a request cost: from the decision until it was answered, and of that Answer::driver_ns. The rest is the wait of this
@@ -19,7 +21,8 @@ struct TaskCounts {
 	u64 missed = 0; // jobs that ended after their deadline
 	u64 worst_ns = 0;
 	u64 holds = 0, releases = 0, refused = 0;
-	u64 forced = 0; // releases because it was held for the longest time allowed
+	u64 forced = 0;     // releases because it was held for the longest time allowed
+	u64 overran_ns = 0; // on the engine while another task was chosen, as far as the back end tells turns
 	Cost longest_hold, longest_release;
 };
 
@@ -34,6 +37,8 @@ public:
 
 	Coordinator(Backend &backend, Policy policy, const std::vector<Task> &tasks, u64 quantum_ns);
 
+	// By what time is charged (Backend::charging()).
+	std::string charging() const { return backend_.charging(); }
 	// Looks, decides and acts. Returns when the scheduler wants to decide again, NEVER: when something arrives or finishes.
 	// Throws Error if the GPU cannot be read.
 	u64 run_once();
@@ -64,17 +69,30 @@ public:
 	u64 held_changed(size_t task) const { return states_[task].held_changed; }
 
 private:
+	static constexpr int NOBODY = -2;
+
+	// A time in which a task had work and was neither chosen nor held. What it had of the engine then, it had in place of the
+	// chosen one; at other times an idle task may be resident.
+	struct Exposure {
+		int chosen;
+		u64 begin, end;
+	};
+
 	struct State {
 		bool ready = false, held = false;
 		u64 job = 0; // TaskState::job
 		u64 arrival = 0, ended = 0, deadline = NEVER, held_since = 0, held_changed = 0, free_until = 0;
 		TaskCounts counts{};
+		int instead_of = NOBODY;          // in the present exposure
+		std::deque<Exposure> exposures{}; // the last KEPT_NS of them
 	};
 
 	Scheduler &scheduler_of(size_t task) { return schedulers_[tasks()[task].group]; }
 	void note_begin(size_t task, const TaskState &seen, u64 now);
 	void note_end(size_t task, const TaskState &seen, u64 now);
 	void note_events(const std::vector<TaskState> &seen, u64 now);
+	void note_exposure(size_t task, u64 time);
+	void correct_charges(u64 now);
 	bool yields_by_slice(const std::vector<TaskState> &seen, size_t task) const;
 	void hold_task(size_t task, u64 now);
 	void release_task(size_t task);

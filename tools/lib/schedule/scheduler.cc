@@ -9,7 +9,7 @@ namespace tool::schedule {
 
 namespace {
 
-constexpr u64 WEIGHT_UNIT = 1024; // received time is in ns * WEIGHT_UNIT / weight
+constexpr int64_t WEIGHT_UNIT = 1024; // received time is in ns * WEIGHT_UNIT / weight
 
 // a * b < c * d without overflow.
 bool is_product_less(u64 a, u64 b, u64 c, u64 d)
@@ -71,25 +71,42 @@ void Scheduler::charge_current(u64 now)
 	if (current_ == NO_TASK || !ran)
 		return;
 	size_t task = static_cast<size_t>(current_);
+	charge(task, static_cast<int64_t>(ran));
+	if (states_[task].real_time)
+		return;
+	used_ns_ += ran;
+	if (used_ns_ > quantum_ns_ && ready_tenants_.size() == 1 && tenants_[states_[task].tenant].ready.size() == 1)
+		used_ns_ = (used_ns_ - 1) % quantum_ns_ + 1; // a new quantum each time, for want of others
+}
+
+// ran: below 0 it is given back.
+void Scheduler::charge(size_t task, int64_t ran)
+{
 	State &s = states_[task];
-	s.ran_ns += ran;
+
+	s.ran_ns += static_cast<u64>(ran);
 	if (!s.real_time) {
 		Tenant &t = tenants_[s.tenant];
 		bool listed = ready_tenants_.erase({t.time, s.tenant});
-		t.time += ran * WEIGHT_UNIT / t.weight;
+		int64_t time = static_cast<int64_t>(t.time) + ran * WEIGHT_UNIT / t.weight;
+		t.time = static_cast<u64>(std::max<int64_t>(time, 0));
 		if (listed)
 			ready_tenants_.insert({t.time, s.tenant});
 		served_ = std::max(served_, t.time);
-		used_ns_ += ran;
-		if (used_ns_ > quantum_ns_ && ready_tenants_.size() == 1 && t.ready.size() == 1)
-			used_ns_ = (used_ns_ - 1) % quantum_ns_ + 1; // a new quantum each time, for want of others
 	} else if (tasks_[task].budget_ns) {
-		s.budget -= static_cast<int64_t>(ran);
-		if (s.budget <= 0) {
+		s.budget = std::min(s.budget - ran, static_cast<int64_t>(tasks_[task].budget_ns));
+		if (s.budget <= 0 && !s.throttled) {
 			s.exhaustions++;
 			refill_server(task);
 		}
 	}
+}
+
+void Scheduler::move_charge(int from, size_t to, u64 ns)
+{
+	if (from != NO_TASK)
+		charge(static_cast<size_t>(from), -static_cast<int64_t>(ns));
+	charge(to, static_cast<int64_t>(ns));
 }
 
 // A server that has no budget: a soft one gets one with a later deadline, a hard one waits for its deadline.

@@ -67,6 +67,8 @@ public:
 	void end_job(size_t task, u64 now);
 	// Decides. Until the next call, the chosen task is taken to run.
 	Decision choose(u64 now);
+	// The GPU ran a task while another one (NO_TASK: none) was taken to run: it is charged for that time, not the other one.
+	void move_charge(int from, size_t to, u64 ns);
 
 	const std::vector<Task> &tasks() const { return tasks_; }
 	bool ready(size_t task) const { return !states_[task].jobs.empty(); }
@@ -104,6 +106,7 @@ private:
 	};
 
 	void charge_current(u64 now);
+	void charge(size_t task, int64_t ran);
 	void enter(size_t task);
 	void leave(size_t task);
 	void wake_server(State &s, const Task &task, u64 now);

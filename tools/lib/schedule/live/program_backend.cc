@@ -294,6 +294,32 @@ std::vector<TaskState> ProgramBackend::account()
 	return states;
 }
 
+void ProgramBackend::charge_by_turns(unsigned gpu)
+{
+	try {
+		turns_ = std::make_unique<rm::EngineTurns>(gpu);
+		charging_ = "context switches";
+	} catch (const Error &e) {
+		charging_ = fmt::format("decisions: {}", e.what());
+	}
+}
+
+std::vector<TaskTurn> ProgramBackend::take_turns()
+{
+	std::vector<TaskTurn> found;
+
+	try {
+		for (const rm::EngineTurn &turn : turns_ ? turns_->read() : std::vector<rm::EngineTurn>())
+			for (const Program &p : programs_)
+				if (p.pid == turn.pid)
+					found.push_back({p.task, turn.begin_ns, turn.end_ns});
+	} catch (const Error &e) {
+		turns_ = nullptr;
+		charging_ = fmt::format("decisions: {}", e.what());
+	}
+	return found;
+}
+
 bool ProgramBackend::extend_lease()
 {
 	u64 now = now_ns();

@@ -6,6 +6,7 @@
 // The driver tells no ordinary user whether a program has work. Where a process of a task announces its jobs
 // (gpulens_schedule_begin()), the task has work during these; otherwise it is taken to have work as long as it lives.
 #pragma once
+#include "lib/rm/engine_turns.hpp"
 #include "lib/schedule/backend.hpp"
 #include "lib/schedule/live/agent_link.hpp"
 #include "lib/schedule/live/job_bell.hpp"
@@ -43,6 +44,8 @@ public:
 	};
 	// From now on, a job that begins or ends ends sleep_until(). Throws Error.
 	void hear_jobs();
+	// From now on, take_turns() tells what the driver's records of a GPU do; charging() says why where there are none.
+	void charge_by_turns(unsigned gpu);
 	// From now on, neither this process nor the agents of held programs sleep.
 	void poll_busily() { busy_poll_ = true; }
 	// Looks for processes that have begun or ended; account() does it each SCAN_NS. tidy: remove the pages of those that ended.
@@ -56,6 +59,8 @@ public:
 	Answer release(size_t task) override;
 	Answer release_all() override;
 	std::vector<TaskState> account() override;
+	std::vector<TaskTurn> take_turns() override;
+	std::string charging() const override { return charging_; }
 	bool extend_lease() override;
 	u64 lease_ns() const override { return lease_ns_; }
 	u64 now() override;
@@ -90,6 +95,8 @@ private:
 	std::vector<Program> programs_;
 	std::set<std::string> unknown_;
 	std::unique_ptr<JobBell> bell_;
+	std::unique_ptr<rm::EngineTurns> turns_;
+	std::string charging_;
 	bool busy_poll_ = false;
 	u32 heard_ = 0; // the bell's count at the last look
 };
