@@ -22,6 +22,8 @@ def pytest_configure() -> None:
     python.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} "$@"\n', encoding="utf-8")
     python.chmod(0o755)
     os.environ["PATH"] = f"{BIN.name}{os.pathsep}{os.environ['PATH']}"
+    # What gpulens keeps from one run to the next is the tests' own, also root's.
+    os.environ["XDG_STATE_HOME"] = f"{BIN.name}/state"
     # A shell ignores it in what it runs in the background, as scripts/test does, and what tests start inherits it.
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)

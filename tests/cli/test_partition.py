@@ -14,7 +14,7 @@ import typing
 import pytest
 from support.fakeproc import ORDINARY, FakeProc
 from support.fakerm import FACTS, RECORDING
-from support.program import PROGRAMS, ROOT, build_program, image, image_without_tpc_table
+from support.program import PROGRAMS, ROOT, TOOL, build_program, image, image_without_tpc_table
 
 LIBRARY = ROOT / "build/bin/libgpulens-partition.so"
 OTHER_NUMBERS = ("TPCs of this layout are numbered GPC by GPC, and masks number them in the order of %smid; take the "
@@ -123,7 +123,8 @@ REFUSED = {
     "DEAF=1": "the driver does not call the callback before a launch",
     "BUSY=1": "the driver refuses its callback before a launch (one subscriber at a time: a profiler, or gpulens run?)",
     "NO_TABLE=1": "this driver has no callback before a launch",
-    "MPS=1": "under MPS, %smid is not the physical SM number, so partitions cannot be verified",
+    "MPS=1": "under MPS, %smid is not the physical SM number, so that masks cannot be verified; run gpulens partitions "
+             "--ways once, which verifies them without MPS and keeps what each bit disables",
     "NOWHERE=1": "the driver's callback does not report the context of a launch at the known offset"}
 
 
@@ -271,6 +272,29 @@ def test_work_stays_on_its_partition(work: str, words: "typing.Tuple[str, ...]",
     """With masks and with green contexts: the TPCs that the partition got, and the SMs that its stream's kernels ran
     on."""
     assert run_on_h200(work, *words, **env).stdout.splitlines() == lines
+
+
+def test_partitions_under_mps_have_the_bits_that_were_kept(work: str, program: str, tmp_path: pathlib.Path) -> None:
+    """Without MPS, gpulens partitions --ways verifies masks and keeps what each bit disables; under it, as many SMs
+    must be left. %smid counts these from 0. Kept bits of another driver, or that do something else, are not used."""
+    env = {"XDG_STATE_HOME": str(tmp_path), "FAKE_CUDA_MPS": "1"}
+    assert run_on_h200(work, MASKS, "65", **env).stdout.splitlines()[0] == "granule -95 0"
+    assert run_on_h200(str(TOOL), "partitions", "--ways", **env).returncode == 0
+    assert run_on_h200(work, MASKS, "0-2", "gpc:0", **env).stdout.splitlines() == [
+        "granule 0 1", "got 0:0000000000000007 ran on 0 1 2 3 4 5",
+        "got 0:1408102040404040 ran on " + " ".join(map(str, range(18))), WHOLE]
+    assert run_on_h200(program, "masks", **env).stdout.splitlines()[0] == "ran on 0 1 2 3"
+    assert run_on_h200(work, GREEN, "0-2", **env).stdout.splitlines()[1] == (
+        "error -95: under MPS, %smid is not the physical SM number, so partitions cannot be verified")
+    file = tmp_path / "gpulens/masks.json"
+    kept = json.loads(file.read_text("ascii"))
+    for change, error in (({"driver": "580.1"}, "-95: under MPS, %smid is not"), (
+            {"bits": [kept["gpus"][0]["bits"][0] | kept["gpus"][0]["bits"][4], *kept["gpus"][0]["bits"][1:]]},
+            "-5: under MPS, the probe ran on 128 SMs of the 130 of 65 TPCs")):
+        file.write_text(json.dumps({"version": 1, "gpus": [{**kept["gpus"][0], **change}]}), "ascii")
+        assert f"\nerror {error}" in run_on_h200(work, MASKS, "65", **env).stdout
+    file.write_text("{", "ascii")
+    assert f"error -22: {file}: not JSON: " in run_on_h200(work, MASKS, "65", **env).stdout
 
 
 def test_a_mask_ends_with_its_partition(work: str) -> None:

@@ -117,9 +117,12 @@ static KnownGpu gpu_at(const char *pci, int device)
 		check(cuda().attribute(&sms, SMS, device), "cuDeviceGetAttribute");
 		Layout unknown{.map = {.tpcs = 0, .gpcs{}, .numbering = tool::plan::TpcNumbering::BySmid},
 			       .device = gpu.chip.device};
-		return {.pci = pci, .layout = unknown, .sms = static_cast<unsigned>(sms)};
+		return {.pci = pci, .driver = gpu.chip.driver, .layout = unknown, .sms = static_cast<unsigned>(sms)};
 	}
-	return {.pci = pci, .layout = layout_of_gpu(gpu), .sms = static_cast<unsigned>(gpu.sms.size())};
+	return {.pci = pci,
+		.driver = gpu.chip.driver,
+		.layout = layout_of_gpu(gpu),
+		.sms = static_cast<unsigned>(gpu.sms.size())};
 }
 
 int device_of_context()

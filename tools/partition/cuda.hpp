@@ -72,8 +72,9 @@ void make_current(int device);
 
 // A GPU as NVIDIA's driver reports it.
 struct KnownGpu {
-	std::string pci; // PCI address as CUDA writes it, "0000:01:00.0"
-	Layout layout;   // without TPCs if the driver does not report the GPU's SMs
+	std::string pci;    // PCI address as CUDA writes it, "0000:01:00.0"
+	std::string driver; // version of NVIDIA's driver
+	Layout layout;      // without TPCs if the driver does not report the GPU's SMs
 	unsigned sms;
 };
 // device: CUDA's number of the device. Throws Error (Source) if the driver does not report the GPU.

@@ -3,6 +3,7 @@
 #include "partition/launch.hpp"
 
 #include "lib/launch/environment.hpp"
+#include "partition/kept_bits.hpp"
 #include "partition/mask_bits.hpp"
 #include "partition/publish_stream.hpp"
 
@@ -131,7 +132,8 @@ const Layout &Launches::verified_layout()
 		KnownGpu gpu = gpu_of_device(device);
 		layout_ = gpu.layout;
 		sms_ = gpu.sms;
-		check_smid_is_physical(device);
+		driver_ = gpu.driver;
+		under_mps_ = is_under_mps(device);
 		subscribe_hook(device);
 		verify(device);
 	} catch (const Error &e) {
@@ -159,7 +161,9 @@ void Launches::verify(int device)
 					"divided (MIG; nvidia-smi -L)",
 					all.size(), sms_));
 	hook::use_format(*format_);
-	if (std::optional<std::vector<LaunchBits>> predicted = predicted_bits(*format_, layout_)) {
+	if (under_mps_) {
+		verify_under_mps(probe, format_uuid(uuid_of_device(device)));
+	} else if (std::optional<std::vector<LaunchBits>> predicted = predicted_bits(*format_, layout_)) {
 		bits_ = *predicted;
 		verify_bits(probe, layout_, bits_, sms_ / layout_.map.tpcs, all);
 		evidence_ =
@@ -170,6 +174,47 @@ void Launches::verify(int device)
 	unrecognized_ = !format_->cooperative && has_cooperative_launches(device);
 	if (unrecognized_)
 		evidence_ += "; cooperative launches are not recognized, and the user states that there are none";
+}
+
+// Under MPS, %smid numbers the SMs that a mask leaves from 0, while the bits of masks are the same (seen with driver 580).
+void Launches::verify_under_mps(Probe &probe, const std::string &uuid)
+{
+	std::optional<KeptBits> kept = find_kept_bits(uuid, driver_);
+
+	if (!kept || kept->format != format_->id || kept->of_tpc.empty() ||
+	    (layout_.map.tpcs && layout_.map.tpcs != kept->of_tpc.size()))
+		throw Error(
+			Error::Unsupported,
+			"under MPS, %smid is not the physical SM number, so that masks cannot be verified; run gpulens "
+			"partitions --ways once, which verifies them without MPS and keeps what each bit disables");
+	bits_ = kept->of_tpc;
+	layout_.map.tpcs = static_cast<unsigned>(bits_.size());
+	size_t per = sms_ / layout_.map.tpcs;
+	std::vector<unsigned> halves[2];
+	auto check = [&](const LaunchBits &mask, size_t tpcs) {
+		if (size_t count = run_masked(probe, mask).size(); count != tpcs * per)
+			throw Error(Error::Failed,
+				    fmt::format("under MPS, the probe ran on {} SMs of the {} of {} TPCs", count,
+						tpcs * per, tpcs));
+	};
+	for (unsigned tpc = 0; tpc < layout_.map.tpcs; tpc++) {
+		check(bits_[tpc], layout_.map.tpcs - 1);
+		halves[tpc % 2].push_back(tpc);
+	}
+	for (const std::vector<unsigned> &half : halves)
+		check(mask_without(bits_, half), half.size());
+	evidence_ = kept->evidence + "; found without MPS, and under it that each leaves its number of SMs";
+}
+
+void Launches::keep()
+{
+	verified_layout();
+	if (!under_mps_)
+		keep_bits({.uuid = format_uuid(uuid_of_device(device_of_context())),
+			   .driver = driver_,
+			   .format = format_->id,
+			   .of_tpc = bits_,
+			   .evidence = evidence_});
 }
 
 void Launches::check_recognized()
@@ -339,11 +384,14 @@ const void *Launches::set_stream(void *stream, const TpcMask &enabled)
 			    "launches of this stream cannot be distinguished from launches of other streams");
 	hook::set_of_descriptor(descriptor, mask);
 	unsigned per = sms_ / layout_.map.tpcs;
-	for (unsigned sm : probe.run(stream))
-		if (!enabled.has(sm / per)) {
-			hook::set_of_descriptor(descriptor, std::nullopt);
-			throw Error(Error::Failed, fmt::format("with the stream's mask the probe ran on SM {}", sm));
-		}
+	std::set<unsigned> ran = probe.run(stream);
+	auto outside = std::find_if(ran.begin(), ran.end(), [&](unsigned sm) { return !enabled.has(sm / per); });
+	if (under_mps_ ? ran.size() != enabled.count() * per : outside != ran.end()) {
+		hook::set_of_descriptor(descriptor, std::nullopt);
+		throw Error(Error::Failed,
+			    under_mps_ ? fmt::format("with the stream's mask the probe ran on {} SMs", ran.size())
+				       : fmt::format("with the stream's mask the probe ran on SM {}", *outside));
+	}
 	publish_partition(stream, layout_, "mask", "stream", enabled);
 	return descriptor;
 }

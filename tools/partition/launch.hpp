@@ -29,6 +29,8 @@ public:
 	LaunchMask launch_mask(const TpcMask &enabled);
 	// Returns the format of this GPU's launch descriptors. Throws Error, as verified_layout().
 	const DescriptorFormat &format();
+	// Keeps what each bit disables, for processes under MPS; under MPS, nothing. Throws Error, as verified_layout().
+	void keep();
 	// Returns how the descriptors and the bits of masks are known, for the user. Throws Error, as verified_layout().
 	const std::string &evidence();
 	// Restricts all launches that no other mask applies to. An empty mask ends the program at such a launch. Throws Error,
@@ -47,11 +49,14 @@ public:
 
 private:
 	void verify(int device);
+	void verify_under_mps(Probe &probe, const std::string &uuid);
 	void discover(Probe &probe, const std::set<unsigned> &all);
 
 	bool verified_ = false;
 	std::optional<Error> failed_;
 	Layout layout_;
+	std::string driver_;
+	bool under_mps_ = false;
 	unsigned sms_ = 0;
 	const DescriptorFormat *format_ = nullptr;
 	std::vector<LaunchBits> bits_; // by TPC: those that disable it

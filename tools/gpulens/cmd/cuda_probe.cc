@@ -136,6 +136,11 @@ json probe_masks(int device)
 	TpcMask one(layout.map.tpcs);
 
 	one.add(0);
+	try {
+		Launches::instance().keep();
+	} catch (const Error &e) { // without a folder for it, masks work all the same
+		fmt::print(stderr, "gpulens: for programs under MPS, it is not kept what masks do: {}\n", e.what());
+	}
 	return {{"granule", granularity(Method::Masks)},
 		{"evidence", evidence(Method::Masks)},
 		{"tpcs", layout.map.tpcs},

@@ -10,7 +10,6 @@
 
 #include <cerrno>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>
@@ -26,7 +25,7 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
-constexpr char ROOT_FILE[] = "/var/lib/gpulens/schedule-probe.json";
+constexpr char SUPPORT_FILE[] = "schedule-probe.json";
 constexpr char ADVICE[] =
 	"run gpulens schedule --probe, which measures it in ten seconds, or accept that it may have no effect "
 	"with --experimental";
@@ -73,7 +72,7 @@ std::optional<Found> find_support(const std::string &file, const Gpu &gpu)
 	std::vector<std::string> files = {file};
 
 	if (file.empty())
-		files = {support_path(), ROOT_FILE};
+		files = {support_path(), root_state_path(SUPPORT_FILE)};
 	for (const std::string &path : files)
 		for (const json &entry : read_entries(path))
 			if (same_machine(entry, gpu.chip.driver, gpu.chip.product))
@@ -114,15 +113,7 @@ void measure_once(const Gpu &gpu, const MeasureSupport &measure)
 
 std::string support_path()
 {
-	const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
-
-	if (!geteuid())
-		return ROOT_FILE;
-	if (state && *state)
-		return fmt::format("{}/gpulens/schedule-probe.json", state);
-	if (!home || !*home)
-		throw Error(Error::Source, "no folder for the results: neither XDG_STATE_HOME nor HOME is set");
-	return fmt::format("{}/.local/state/gpulens/schedule-probe.json", home);
+	return state_path(SUPPORT_FILE);
 }
 
 void store_support(const std::string &path, const json &entry)

@@ -14,8 +14,7 @@ constexpr char VERB_FIRST_SLICE[] = "first-slice"; // the time slice that CUDA's
 constexpr char VERB_SLICE[] = "slice";             // SET_TIMESLICE of a running TSG
 constexpr char VERB_HOLD[] = "hold";               // FIFO_DISABLE_CHANNELS
 
-// Path of the user's file: /var/lib/gpulens/schedule-probe.json for root, else below XDG_STATE_HOME. Throws Error if no
-// folder is known.
+// Path of the user's file: state_path(). Throws Error.
 std::string support_path();
 
 // Adds or replaces an entry of probe results: an object with "driver" and "gpu". Throws Error.

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>
@@ -82,6 +83,24 @@ std::string installed_file(const std::string &name)
 
 	return !std::filesystem::exists(installed, err) && std::filesystem::exists(here / name, err) ? here / name
 												     : installed;
+}
+
+std::string root_state_path(const std::string &name)
+{
+	return "/var/lib/gpulens/" + name;
+}
+
+std::string state_path(const std::string &name)
+{
+	const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
+
+	if (state && *state)
+		return fmt::format("{}/gpulens/{}", state, name);
+	if (!geteuid())
+		return root_state_path(name);
+	if (!home || !*home)
+		throw Error(Error::Source, "no folder for the results: neither XDG_STATE_HOME nor HOME is set");
+	return fmt::format("{}/.local/state/gpulens/{}", home, name);
 }
 
 std::string explain_file(int err, const std::string &path, bool writing)
