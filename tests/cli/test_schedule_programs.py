@@ -34,7 +34,9 @@ def test_time_is_charged_by_context_switches(tmp_path: pathlib.Path) -> None:
     """A task with a priority is chosen all the time, and one of short time slices gets in for 0.907 of each 4 ms by the
     driver's records. By decisions it has nothing."""
     loads = [start_task(tmp_path, name, GPULENS_SCHEDULE_SLICE=us) for name, us in (("a", "500000"), ("b", "250"))]
-    turns = ",".join(f"{load.process.pid}:{us}" for load, us in zip(loads, (3000, 1000)))
+    for load in loads:
+        (tmp_path / str(load.process.pid)).write_text(str(load.process.pid), "ascii")
+    turns = ",".join(f"{tmp_path}/{load.process.pid}:{us}" for load, us in zip(loads, (3000, 1000)))
     env = {**make_environment(tmp_path), "GPULENS_RUNTIME_DIR": str(tmp_path / "run"), "GPULENS_FAKE_RM_TURNS": turns}
     words = coordinator_words(tmp_path, "fixed-priority", ({"name": "a", "priority": 0}, {"name": "b"},
                                                            "--experimental", "--for", "2s"))

@@ -87,6 +87,20 @@ def test_each_sm_outside_is_reported(program: str, tmp_path: pathlib.Path) -> No
     assert (classes.count("used"), classes.count("outside"), classes.count("sm")) == (128, 4, 0)
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="NVIDIA's driver shows contexts of all users to root only")
+def test_the_neighbours_gpu_time_is_that_of_its_context_switches(program: str, tmp_path: pathlib.Path) -> None:
+    """For 2.907 of each 4 ms, the neighbour has the engine by the driver's records. Without them, it is unknown."""
+    words = ["--tpcs", "0-9", "--repeat", "1", "--max-slowdown", "9", "--neighbours", "compute", "--", program, "2000"]
+    env = {"FAKE_PIDS": str(tmp_path),
+           "GPULENS_FAKE_RM_TURNS": f"{tmp_path}/compute:3000,{tmp_path}/nobody:1000"}
+    shares = [[entry["neighbour_share"] for entry in run_verify(
+        *words, status=0, GPULENS_FAKE_RM_SWITCHES=switches, **env)["slowdowns"]] for switches in ("all", "admin")]
+    assert shares[0][0] is None and abs(shares[0][1] - 2.907 / 4) < 0.01 and shares[1] == [None, None]
+    text = run_gpulens("verify", "--probe", FAKE, *words, GPULENS_FAKE_RM_SWITCHES="all", **env).stdout
+    assert re.search(r"^Neighbour +Runs +Least ms +Greatest ms +Slow-down +Its GPU time", text, re.M)
+    assert re.search(r"^compute .* 7[23]\.\d %", text, re.M), text
+
+
 def test_under_mps_neighbours_run_at_the_same_time(program: str, tmp_path: pathlib.Path) -> None:
     """With a daemon of its own: SMs are counted, as MPS numbers them anew, and products take twice as long beside
     others on their TPCs and as long as alone beside others on all others. Blocks on more SMs than

@@ -5,6 +5,7 @@ tests/support/rm/fake_load.cc in place of gpulens-schedule-load, on a GPU whose 
 import contextlib
 import csv
 import json
+import os
 import pathlib
 import signal
 import subprocess
@@ -84,6 +85,17 @@ def test_a_way_that_is_missing_is_named(tmp_path: pathlib.Path) -> None:
         assert (row["requests"], row["p99_ms"], row["rounds"]) == (0, None, [])
         assert "nvidia-cuda-mps-control: it is not installed" in row["missing"]
     assert result["verdict"] == "seen"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="NVIDIA's driver shows contexts of all users to root only")
+def test_who_had_the_gpu_is_that_of_context_switches(tmp_path: pathlib.Path) -> None:
+    """Training for 2.907 of each 4 ms and serving for 0.907, by the driver's records. Alone, nobody is asked."""
+    result = measure_sharing(tmp_path, PATH=f"{BIN}:/usr/bin:/bin", FAKE_PIDS=str(tmp_path),
+                             GPULENS_FAKE_RM_SWITCHES="all",
+                             GPULENS_FAKE_RM_TURNS=f"{tmp_path}/victim:3000,{tmp_path}/urgent:1000")
+    alone, together = result["rows"][:2]
+    assert alone["serve_gpu_share"] is alone["train_gpu_share"] is None
+    assert abs(together["train_gpu_share"] - 2.907 / 4) < 0.02 and abs(together["serve_gpu_share"] - 0.907 / 4) < 0.02
 
 
 def test_a_policy_that_is_refused_is_missing(tmp_path: pathlib.Path) -> None:

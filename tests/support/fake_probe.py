@@ -326,6 +326,8 @@ def run_neighbour(kind: str) -> int:
     if BREAK == f"load-{kind}":
         print("fake: no memory", file=sys.stderr)
         return 1
+    if "FAKE_PIDS" in os.environ:
+        (pathlib.Path(os.environ["FAKE_PIDS"]) / kind).write_text(str(os.getpid()), encoding="ascii")
     if file.parent.is_dir():
         file.write_text(" ".join(map(str, ALLOWED)), encoding="ascii")
     print("ready", flush=True)

@@ -23,7 +23,9 @@
 #include <cstring>
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <fstream>
 #include <optional>
+#include <string>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -235,6 +237,8 @@ int main(int argc, char **argv)
 		o = make_tsg(1);
 	}
 	progress[3] = static_cast<uint64_t>(getpid());
+	if (const char *pids = getenv("FAKE_PIDS")) // a folder
+		std::ofstream(std::string(pids) + "/" + argv[1]) << getpid();
 	progress[2] = getenv("GPULENS_FAKE_LOAD_WRONG") ? 1 : 0;
 	progress[7] = static_cast<uint64_t>(atof(argv[3]) * 1e6);
 	if (!launches)

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <fstream>
 #include <sys/mman.h>
 #include <unistd.h>
 #include <utility>
@@ -149,6 +150,9 @@ uint32_t Switches::flush(uint32_t buffer, uint64_t now)
 {
 	Buffer &b = buffers_.at(buffer);
 
+	for (Turn &turn : turns_)
+		if (!turn.file.empty())
+			std::ifstream(turn.file) >> turn.pid;
 	if (!b.bound || !b.enabled || turns_.empty() || how_ == "idle")
 		return OK;
 	auto write_at = [&](uint64_t time, uint8_t tag, const Turn &turn) {
@@ -202,12 +206,13 @@ void Rm::set_switches()
 	const char *state = getenv("GPULENS_FAKE_RM_STATE") ? getenv("GPULENS_FAKE_RM_STATE") : "two";
 	std::vector<Switches::Turn> turns;
 
-	// "PID:US,PID:US": the turns of live processes, one after another and again.
+	// "FILE:US,FILE:US": the turns of live processes, whose pids the files have, one after another and again.
 	if (const char *text = getenv("GPULENS_FAKE_RM_TURNS")) {
 		uint64_t at = 0;
 		int n = 0;
-		for (unsigned pid, us; sscanf(text, "%u:%u%n", &pid, &us, &n) == 2;) {
-			turns.push_back({at, static_cast<uint32_t>(turns.size()), pid});
+		char file[256];
+		for (unsigned us; sscanf(text, "%255[^:]:%u%n", file, &us, &n) == 2;) {
+			turns.push_back({at, static_cast<uint32_t>(turns.size()), 0, file});
 			at += us * 1000ULL;
 			text += n + (text[n] == ',');
 		}

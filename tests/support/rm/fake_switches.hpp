@@ -31,6 +31,7 @@ public:
 	struct Turn {
 		uint64_t ns; // from the begin of the series
 		uint32_t chid, pid;
+		std::string file{}; // that has the pid, as soon as it is there
 	};
 
 	Switches();

@@ -43,6 +43,7 @@ public:
 	// Throws Error.
 	explicit Load(const LoadStart &start);
 
+	pid_t pid() const { return process_->pid(); } // of the program, or of what started it
 	schedule::LoadProgress &progress() { return *progress_; }
 	const schedule::LoadProgress &progress() const { return *progress_; }
 	// Returns whether its first kernel was launched. Throws Error (Failed) if it has ended.

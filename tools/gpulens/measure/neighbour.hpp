@@ -26,6 +26,7 @@ public:
 	Neighbour &operator=(const Neighbour &) = delete;
 	~Neighbour();
 
+	pid_t pid() const { return program_->pid(); }
 	bool is_running() { return !program_->poll(); }
 	// Ends it. Returns the number of kernels or copies that it has done; nothing if it did not report it.
 	std::optional<unsigned long> stop();

@@ -3,6 +3,7 @@
 #include "gpulens/measure/verify.hpp"
 
 #include "gpulens/cmd/own_mps.hpp"
+#include "gpulens/measure/engine_share.hpp"
 #include "gpulens/measure/limited_program.hpp"
 #include "gpulens/measure/neighbour.hpp"
 #include "gpulens/measure/probe.hpp"
@@ -32,7 +33,6 @@ using gpulens::VerifiedLimit;
 namespace {
 
 constexpr std::chrono::milliseconds POLL{50};
-constexpr u32 MAX_ANCESTORS = 64;
 constexpr size_t PRODUCTS = 8;
 constexpr double LEAST_FACTOR = 0.8; // a neighbour makes nothing faster: below, the times alone tell nothing
 constexpr double SHARED = 1.5;       // times as long, or more: beside as much work on the same SMs
@@ -41,16 +41,6 @@ double find_median(std::vector<double> values)
 {
 	std::sort(values.begin(), values.end());
 	return values.empty() ? 0 : (values[(values.size() - 1) / 2] + values[values.size() / 2]) / 2;
-}
-
-bool descends_from(u32 pid, u32 ancestor)
-{
-	for (u32 i = 0; pid > 1 && i < MAX_ANCESTORS; i++) {
-		if (pid == ancestor)
-			return true;
-		pid = status_number(pid, "PPid").value_or(0);
-	}
-	return false;
 }
 
 // What the processes of a program published while it ran; each with its largest number of launches.
@@ -370,8 +360,13 @@ private:
 			slowdown.unknown = e.what();
 			return slowdown;
 		}
+		EngineShare engine(limit().pci);
 		for (u32 i = 0; i < own_.repeat; i++)
 			slowdown.times_us.push_back(time_once());
+		if (!limit().under_mps) // its clients share a context
+			if (auto shares = engine.measure(
+				    [&](u32 pid) { return descends_from(pid, static_cast<u32>(neighbour->pid())); }))
+				slowdown.neighbour_share = shares->those;
 		bool throughout = neighbour->is_running();
 		std::optional<unsigned long> launches = neighbour->stop();
 		if (!throughout)

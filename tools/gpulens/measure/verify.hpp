@@ -39,7 +39,9 @@ struct Slowdown {
 	std::string neighbour;          // empty: alone
 	std::vector<double> times_us{}; // of the runs
 	std::optional<double> factor{}; // median beside it / median alone
-	std::string unknown{};          // why there is no factor
+	std::optional<double>
+		neighbour_share{}; // of the time beside it in which it had the graphics engine; nothing: unknown
+	std::string unknown{};     // why there is no factor
 };
 
 struct Report {

@@ -37,7 +37,7 @@ std::string report_text(const Report &report, const Style &style)
 			: fmt::format("limited to TPCs {} of {}, in GPCs {}\n", format_ranges(report.limit.tpcs),
 				      report.gpu, format_ranges(report.limit.gpcs));
 	Table evidence({"<Evidence", "<Finding", "<What was seen"});
-	Table times({"<Neighbour", "Runs", "Least ms", "Greatest ms", "Slow-down", "<"});
+	Table times({"<Neighbour", "Runs", "Least ms", "Greatest ms", "Slow-down", "Its GPU time", "<"});
 
 	for (const Evidence &e : report.evidence)
 		evidence.add({e.name, finding_name(e.finding), replace_controls(e.text)});
@@ -47,6 +47,7 @@ std::string report_text(const Report &report, const Style &style)
 		bool any = !s.times_us.empty();
 		times.add({neighbour_text(s), std::to_string(s.times_us.size()), any ? ms_text(*least) : "-",
 			   any ? ms_text(*greatest) : "-", s.factor ? fmt::format("{:.2f}", *s.factor) : "-",
+			   s.neighbour_share ? format_share(*s.neighbour_share, 0) + " %" : "-",
 			   replace_controls(s.unknown)});
 	}
 	if (report.slowdowns.size() > 1)
@@ -69,6 +70,7 @@ json report_json(const Report &report)
 		slowdowns.push_back({{"neighbour", s.neighbour.empty() ? json(nullptr) : json(s.neighbour)},
 				     {"times_us", s.times_us},
 				     {"factor", s.factor ? json(*s.factor) : json(nullptr)},
+				     {"neighbour_share", s.neighbour_share ? json(*s.neighbour_share) : json(nullptr)},
 				     {"unknown", s.unknown.empty() ? json(nullptr) : json(s.unknown)}});
 	return {{"version", VERIFY_JSON_VERSION},
 		{"command", "verify"},

@@ -37,7 +37,7 @@ double find_percentile(std::vector<double> ms, double part)
 
 // Medians of the rounds; nothing where none was measured.
 struct Summary {
-	std::optional<double> p50, p99, rate, p99_by_alone, train_share;
+	std::optional<double> p50, p99, rate, p99_by_alone, train_share, serve_gpu, train_gpu;
 	size_t requests = 0;
 };
 
@@ -49,7 +49,7 @@ std::optional<double> divide_by(std::optional<double> by, const std::optional<do
 Summary sum_up(const SharingTable &table, size_t way)
 {
 	const std::vector<Round> &rounds = table.rounds[way];
-	std::vector<double> p50, p99, rates;
+	std::vector<double> p50, p99, rates, serve, train;
 	Summary s;
 
 	for (const Round &round : rounds) {
@@ -57,9 +57,17 @@ Summary sum_up(const SharingTable &table, size_t way)
 		p50.push_back(find_percentile(round.ms, 0.5));
 		p99.push_back(find_percentile(round.ms, 0.99));
 		rates.push_back(round.train_rate);
+		if (round.serve_gpu && round.train_gpu) {
+			serve.push_back(*round.serve_gpu);
+			train.push_back(*round.train_gpu);
+		}
 	}
 	if (!s.requests)
 		return s;
+	if (!serve.empty()) {
+		s.serve_gpu = median_of(serve);
+		s.train_gpu = median_of(train);
+	}
 	s.p50 = median_of(p50);
 	s.p99 = median_of(p99);
 	s.rate = median_of(rates);
@@ -186,7 +194,7 @@ Verdict judge_sharing(const SharingTable &table)
 
 std::string sharing_text(const SharingTable &table, const Verdict &verdict, const Style &style)
 {
-	Table out({"<Way", "Requests", "p50 ms", "p99 ms", "By alone", "Training %"});
+	Table out({"<Way", "Requests", "p50 ms", "p99 ms", "By alone", "Training %", "GPU time %"});
 	std::string notes;
 
 	for (size_t way = 0; way < ways().size(); way++) {
@@ -196,7 +204,8 @@ std::string sharing_text(const SharingTable &table, const Verdict &verdict, cons
 			return value ? fmt::format("{:.2f}", *value) : "-";
 		};
 		out.add({w.name, s.requests ? std::to_string(s.requests) : "-", cell(s.p50), cell(s.p99),
-			 cell(s.p99_by_alone), s.train_share ? fmt::format("{:.0f}", 100 * *s.train_share) : "-"});
+			 cell(s.p99_by_alone), s.train_share ? fmt::format("{:.0f}", 100 * *s.train_share) : "-",
+			 s.serve_gpu ? fmt::format("{:.0f} + {:.0f}", 100 * *s.serve_gpu, 100 * *s.train_gpu) : "-"});
 		if (!table.missing[way].empty())
 			notes += fmt::format("Note: {}: {}\n", w.name, replace_controls(table.missing[way]));
 	}
@@ -215,7 +224,9 @@ json sharing_json(const SharingTable &table, const Verdict &verdict)
 			rounds.push_back({{"p50_ms", find_percentile(round.ms, 0.5)},
 					  {"p99_ms", find_percentile(round.ms, 0.99)},
 					  {"requests", round.ms.size()},
-					  {"train_per_s", round.train_rate}});
+					  {"train_per_s", round.train_rate},
+					  {"serve_gpu_share", number_json(round.serve_gpu)},
+					  {"train_gpu_share", number_json(round.train_gpu)}});
 		rows.push_back({{"way", w.name},
 				{"serve", command_of(w.serve, w.serve_thirds)},
 				{"train", command_of(w.train, w.train_thirds)},
@@ -227,6 +238,8 @@ json sharing_json(const SharingTable &table, const Verdict &verdict)
 				{"p99_ms", number_json(s.p99)},
 				{"p99_by_alone", number_json(s.p99_by_alone)},
 				{"train_share", number_json(s.train_share)},
+				{"serve_gpu_share", number_json(s.serve_gpu)},
+				{"train_gpu_share", number_json(s.train_gpu)},
 				{"rounds", rounds}});
 	}
 	out["job"] = table.job;

@@ -30,6 +30,8 @@ const std::vector<Way> &ways();
 struct Round {
 	std::vector<double> ms; // of each request, from its launch to its end
 	double train_rate = 0;  // kernels, or steps, a second
+	// Of the time, in which each had the graphics engine, by context switches; nothing: unknown, as under MPS.
+	std::optional<double> serve_gpu{}, train_gpu{};
 };
 
 struct SharingTable {

@@ -6,9 +6,11 @@
 #include "lab/experiment/device.hpp"
 #include "lab/experiment/net.hpp"
 #include "lab/experiment/sharing.hpp"
+#include "gpulens/measure/engine_share.hpp"
 #include "gpulens/measure/load.hpp"
 #include "lib/base/errors.hpp"
 #include "lib/base/file.hpp"
+#include "lib/base/process_info.hpp"
 #include "partition/launch.hpp"
 
 #include <chrono>
@@ -19,6 +21,7 @@
 
 namespace tool::experiment {
 
+using measure::EngineShare;
 using measure::Load;
 using measure::LoadStart;
 using measure::MemoryFile;
@@ -86,8 +89,10 @@ private:
 // One round of one way.
 class ProgramPair {
 public:
-	ProgramPair(const Way &way, u64 run_ns, std::vector<std::string> program, unsigned tpcs, const WorkOf &work)
-		: way_(way), run_ns_(run_ns), program_(std::move(program)), tpcs_(tpcs), work_(work)
+	ProgramPair(const Way &way, u64 run_ns, std::vector<std::string> program, const nlohmann::json &gpu,
+		    const WorkOf &work)
+		: way_(way), run_ns_(run_ns), program_(std::move(program)), pci_(gpu.at("pci")), tpcs_(gpu.at("tpcs")),
+		  work_(work)
 	{
 	}
 
@@ -105,7 +110,9 @@ public:
 		Load train(train_start());
 		train.await_start();
 		found.train = train.progress().work;
-		round.train_rate = measure_rate(train, [] {});
+		Round trained;
+		measure_rate(trained, train, [] {});
+		round.train_rate = trained.train_rate;
 		return round;
 	}
 
@@ -119,7 +126,7 @@ public:
 		std::optional<PolicyRun> policy;
 		if (way_.policy)
 			policy.emplace();
-		round.train_rate = measure_rate(train, [&] { serve.progress().go = 1; });
+		measure_rate(round, train, [&] { serve.progress().go = 1; });
 		round.ms = read_times(serve);
 		if (policy)
 			policy->finish();
@@ -127,19 +134,26 @@ public:
 	}
 
 private:
-	// Training's kernels a second from its begin on, for as long as serving has requests; then it ends.
-	template <typename F> double measure_rate(Load &train, F &&begin_serving) const
+	// Training's kernels a second from its begin on, for as long as serving has requests; then it ends. And who had the GPU
+	// meanwhile, where not all clients of MPS have the same context.
+	template <typename F> void measure_rate(Round &round, Load &train, F &&begin_serving) const
 	{
 		std::this_thread::sleep_for(SETTLE);
+		EngineShare engine(pci_);
 		u64 before = train.progress().kernels;
 		auto begin = Clock::now();
 		begin_serving();
 		std::this_thread::sleep_for(std::chrono::nanoseconds(run_ns_));
-		double rate = static_cast<double>(train.progress().kernels - before) /
-			      std::chrono::duration<double>(Clock::now() - begin).count();
+		round.train_rate = static_cast<double>(train.progress().kernels - before) /
+				   std::chrono::duration<double>(Clock::now() - begin).count();
+		auto shares =
+			engine.measure([&](u32 pid) { return descends_from(pid, static_cast<u32>(train.pid())); });
+		if (shares && (way_.train.empty() || way_.train[0] != "--mps")) {
+			round.train_gpu = shares->those;
+			round.serve_gpu = shares->others;
+		}
 		if (!train.stop())
 			throw Error(Error::Failed, "a result of training was wrong, or it did not end");
-		return rate;
 	}
 
 	std::vector<double> read_times(Load &serve) const
@@ -204,6 +218,7 @@ private:
 	const Way &way_;
 	u64 run_ns_;
 	std::vector<std::string> program_;
+	std::string pci_;
 	unsigned tpcs_;
 	const WorkOf &work_;
 };
@@ -226,6 +241,7 @@ SharingTable measure_sharing(u64 run_ns, Job job)
 	nlohmann::json about = nlohmann::json::parse(gpulens::run_in_child(PROBE_S, [] {
 		Device device;
 		return nlohmann::json{{"gpu", device.name()},
+				      {"pci", gpulens::gpu_of_device(gpulens::device_of_context()).pci},
 				      {"tpcs", gpulens::Launches::instance().verified_layout().map.tpcs}}
 			.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 	}));
@@ -237,7 +253,7 @@ SharingTable measure_sharing(u64 run_ns, Job job)
 			if (!table.missing[i].empty())
 				continue;
 			try {
-				ProgramPair pair(ways()[i], run_ns, program, about.at("tpcs"), work);
+				ProgramPair pair(ways()[i], run_ns, program, about, work);
 				table.rounds[i].push_back(i ? pair.measure_both() : pair.measure_alone(work));
 			} catch (const Error &e) {
 				if (!i)

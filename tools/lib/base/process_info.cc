@@ -21,6 +21,7 @@ namespace {
 
 constexpr size_t CONTAINER_DIGITS = 64, UUID_LENGTH = 36, STATIC_POD_DIGITS = 32;
 constexpr size_t MAX_FILE_BYTES = 1 << 20;
+constexpr u32 MAX_ANCESTORS = 64;
 
 bool is_hex(std::string_view text)
 {
@@ -177,6 +178,16 @@ std::string process_name(u32 pid)
 bool process_exists(u32 pid)
 {
 	return pid && access(fmt::format("/proc/{}", pid).c_str(), F_OK) == 0;
+}
+
+bool descends_from(u32 pid, u32 ancestor)
+{
+	for (u32 i = 0; pid > 1 && i < MAX_ANCESTORS; i++) {
+		if (pid == ancestor)
+			return true;
+		pid = status_number(pid, "PPid").value_or(0);
+	}
+	return false;
 }
 
 } // namespace tool

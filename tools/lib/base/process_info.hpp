@@ -36,5 +36,7 @@ ProcessInfo process_info(u32 pid);
 std::string process_name(u32 pid);
 // Is there such a process now?
 bool process_exists(u32 pid);
+// Is it the other one, or a descendant of it?
+bool descends_from(u32 pid, u32 ancestor);
 
 } // namespace tool
