@@ -194,8 +194,13 @@ Verdict judge_sharing(const SharingTable &table)
 
 std::string sharing_text(const SharingTable &table, const Verdict &verdict, const Style &style)
 {
-	Table out({"<Way", "Requests", "p50 ms", "p99 ms", "By alone", "Training %", "GPU time %"});
+	std::vector<std::string> head = {"<Way", "Requests", "p50 ms", "p99 ms", "By alone", "Training %"};
+	bool shares = sum_up(table, BY_DEFAULT).serve_gpu.has_value();
 	std::string notes;
+
+	if (shares)
+		head.emplace_back("GPU time %");
+	Table out(head);
 
 	for (size_t way = 0; way < ways().size(); way++) {
 		const Way &w = ways()[way];
@@ -203,9 +208,17 @@ std::string sharing_text(const SharingTable &table, const Verdict &verdict, cons
 		auto cell = [](const std::optional<double> &value) {
 			return value ? fmt::format("{:.2f}", *value) : "-";
 		};
-		out.add({w.name, s.requests ? std::to_string(s.requests) : "-", cell(s.p50), cell(s.p99),
-			 cell(s.p99_by_alone), s.train_share ? fmt::format("{:.0f}", 100 * *s.train_share) : "-",
-			 s.serve_gpu ? fmt::format("{:.0f} + {:.0f}", 100 * *s.serve_gpu, 100 * *s.train_gpu) : "-"});
+		std::vector<Cell> row = {w.name,
+					 s.requests ? std::to_string(s.requests) : "-",
+					 cell(s.p50),
+					 cell(s.p99),
+					 cell(s.p99_by_alone),
+					 s.train_share ? fmt::format("{:.0f}", 100 * *s.train_share) : "-"};
+		if (shares)
+			row.emplace_back(
+				s.serve_gpu ? fmt::format("{:.0f} + {:.0f}", 100 * *s.serve_gpu, 100 * *s.train_gpu)
+					    : "-");
+		out.add(row);
 		if (!table.missing[way].empty())
 			notes += fmt::format("Note: {}: {}\n", w.name, replace_controls(table.missing[way]));
 	}
