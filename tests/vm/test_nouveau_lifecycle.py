@@ -158,6 +158,7 @@ def test_files_are_read_while_nouveau_makes_and_destroys_channels(watched: Guest
     address spaces, and uses its window and BARs meanwhile. No read fails, no work of a channel faults, and nouveau says
     each time what it says at first."""
     files = list_files(watched)
+    watched.check("rm -f /tmp/done")  # of a run that is repeated
     watched.check(f"(echo {' '.join(files)} | xargs -n {GROUP} readloop 1 {READS * GROUP} >/tmp/reads "
                   "2>/tmp/differences; touch /tmp/done) </dev/null >/dev/null 2>&1 &")
     cycles = 0

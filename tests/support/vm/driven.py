@@ -125,8 +125,9 @@ def check_none_shown(guest: Guest, card: Card) -> None:
 
 
 def list_files(guest: Guest) -> list[str]:
-    """The files of all GPUs, without those of what a chip lacks, and samples, which has no end."""
-    found = guest.check("find /proc/gpu[0-9]/ -type f -perm -400 ! -name samples").split()
+    """The files of all GPUs, without those of what a chip lacks, samples, which has no end, and those that have data
+    only while a context is on the graphics engine."""
+    found = guest.check("find /proc/gpu[0-9]/ -type f -perm -400 ! -name samples ! -name 'CWD_*'").split()
     said = guest.run(f"for name in {' '.join(found)}; do tryop read $name; done", timeout=60)[1].splitlines()
     return [name for name, result in zip(found, said) if result != "read EOPNOTSUPP"]
 
