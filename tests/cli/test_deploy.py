@@ -52,7 +52,7 @@ def test_alerts_fire_after_their_time() -> None:
     run_promtool("test", "rules", "tests/support/deploy/rules_test.yml")
     alerts = re.findall(r"- alert: (\w+)", (DEPLOY / "gpulens.rules.yml").read_text(encoding="utf-8"))
     cases = (ROOT / "tests/support/deploy/rules_test.yml").read_text(encoding="utf-8")
-    assert len(alerts) == 9
+    assert len(alerts) == 10
     for alert in alerts:
         assert re.search(rf"alertname: {alert}\n +exp_alerts:\n", cases), alert
 
@@ -136,7 +136,7 @@ def test_dashboard_asks_for_what_is_exported(tmp_path: pathlib.Path) -> None:
     """promtool accepts each query of the dashboard, its variables are known here, and docs/export.md or the rules have
     its metrics. tests/soak asks a server. Seen failing with gpulens_engine_busy_total, and with a missing bracket."""
     asked = dashboard_queries()
-    assert len(asked) == 19 and "$" not in "".join(expression for _, expression in asked)
+    assert len(asked) == 20 and "$" not in "".join(expression for _, expression in asked)
     rules = [{"record": f"query:{at}", "expr": expression} for at, (_, expression) in enumerate(asked)]
     (tmp_path / "rules.yml").write_text(json.dumps({"groups": [{"name": "dashboard", "rules": rules}]}))
     run_promtool("check", "rules", str(tmp_path / "rules.yml"))
@@ -159,6 +159,13 @@ def test_processes_are_those_that_the_exporter_exports() -> None:
     row = re.search(rf"^\| `{PROCESS}` \| counter \| seconds \| ([^|]+) \|", (ROOT / "docs/export.md").read_text(
         encoding="utf-8"), re.M)
     assert row and re.findall(r'(\w+)="', PROCESS_LINE) == row[1].split(", ")
+
+
+def test_the_join_with_pods_names_is_that_of_the_document() -> None:
+    """The query that rules_test.yml tries stands in docs/deploy.md."""
+    tried = re.search(r"# docs/deploy.md\n +- expr: >-\n(.*?)\n +eval_time", (
+        ROOT / "tests/support/deploy/rules_test.yml").read_text(encoding="utf-8"), re.S)
+    assert tried and "".join(tried[1].split()) in "".join((ROOT / "docs/deploy.md").read_text(encoding="utf-8").split())
 
 
 def test_a_killed_test_leaves_no_server_behind(tmp_path: pathlib.Path) -> None:

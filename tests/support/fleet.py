@@ -29,7 +29,8 @@ PROCESS = "gpulens_process_engine_seconds_total"
 # As tests/tools/owner_test.cc has them of the exporter; test_deploy.py compares the labels with docs/export.md.
 PROCESS_HEAD = f"# HELP {PROCESS} Time of a process on an engine, from samples.\n# TYPE {PROCESS} counter\n"
 PROCESS_LINE = (PROCESS + '{{gpu="0",engine="GR0",pid="{pid}",process="{process}",user="{user}",'
-                'container="{container}",pod="{pod}",evidence="{evidence}"}} {seconds:.6f}\n')
+                'container="{container}",pod="{pod}",slurm_job="{job}",slurm_step="",evidence="{evidence}"}} '
+                '{seconds:.6f}\n')
 UNKNOWN_SHARE = 0.01  # of GR0, on each machine that is not real
 CLOCK = "replayed_seconds_total"  # seconds since a machine that is not real began, on the page of its times
 Json = typing.Dict[str, typing.Any]
@@ -75,10 +76,10 @@ def process_lines(machine: str, shares: typing.Dict[str, float], seconds: float)
     number = int(machine[1:])
     pod = "aaaaaaaa-0000-0000-0000-00000000000" + str(number % 2)
     lines = [PROCESS_LINE.format(pid=1000 + number, process="python3", user="alice", container="", pod="",
-                                 evidence="resident", seconds=shares["3"] * seconds),
+                                 job="402", evidence="resident", seconds=shares["3"] * seconds),
              PROCESS_LINE.format(pid=2000 + number, process="train", user="bob", container="ab" * 32, pod=pod,
-                                 evidence="reported", seconds=shares["5"] * seconds),
-             PROCESS_LINE.format(pid="", process="", user="", container="", pod="", evidence="unknown",
+                                 job="", evidence="reported", seconds=shares["5"] * seconds),
+             PROCESS_LINE.format(pid="", process="", user="", container="", pod="", job="", evidence="unknown",
                                  seconds=UNKNOWN_SHARE * seconds)]
     return PROCESS_HEAD + "".join(lines)
 

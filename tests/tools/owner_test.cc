@@ -71,6 +71,26 @@ TEST(Cgroup, PodsAreKnownWithEitherDriver)
 		  "0123456789abcdef0123456789abcdef");
 }
 
+// Paths of slurm-job-exporter 2 and 66 and of Slurm's cgroup.conf(5). Users may name control groups of their own so, too.
+TEST(Cgroup, SlurmsJobsAreKnown)
+{
+	using Names = std::pair<std::string, std::string>;
+	auto job_of = [](const std::string &path) {
+		tool::Cgroup found = tool::cgroup_of("0::" + path + "\n");
+		return Names(found.job, found.step);
+	};
+
+	EXPECT_EQ(job_of("/system.slice/slurmstepd.scope/job_402/step_0/user/task_0"), Names("402", "0"));
+	EXPECT_EQ(job_of("/system.slice/node7_slurmstepd.scope/job_402/step_batch/user/task_0"), Names("402", "batch"));
+	EXPECT_EQ(job_of("/slurm/uid_1000/job_77/step_extern"), Names("77", "extern"));
+	EXPECT_EQ(job_of("/slurm_node7/uid_1000/job_77"), Names("77", ""));
+	for (const char *path : {"/user.slice/user-1000.slice/user@1000.service/slurm/job_1/step_0",
+				 "/system.slice/cron.service/slurmstepd.scope/job_1/step_0", "/job_1/step_0",
+				 "/slurm/job_a b/step_0", "/slurm/job_/step_0"})
+		EXPECT_EQ(job_of(path), Names("", "")) << path;
+	EXPECT_EQ(tool::cgroup_of("4:memory:/slurm/uid_1/job_7/step_0\n1:cpu:/slurm/uid_1/job_8/step_0\n").job, "");
+}
+
 // Seen failing with the first name taken: two hierarchies of v1 that differ gave the first.
 TEST(Cgroup, AmbiguousNamesAreEmpty)
 {
@@ -451,10 +471,11 @@ TEST(OwnerTimes, EachProcessHasItsSecondsAndTheRestIsUnknown)
 		text.find(
 			"gpulens_process_engine_seconds_total{gpu=\"0\",engine=\"GR0\",pid=\"473\",process=\"python3\","
 			"user=\"root\",container=\"" +
-			ID + "\",pod=\"\",evidence=\"resident\"} 3\n"),
+			ID + "\",pod=\"\",slurm_job=\"\",slurm_step=\"\",evidence=\"resident\"} 3\n"),
 		std::string::npos)
 		<< text;
-	EXPECT_NE(text.find("pid=\"\",process=\"\",user=\"\",container=\"\",pod=\"\",evidence=\"unknown\"} 1.5\n"),
+	EXPECT_NE(text.find("pid=\"\",process=\"\",user=\"\",container=\"\",pod=\"\",slurm_job=\"\",slurm_step=\"\","
+			    "evidence=\"unknown\"} 1.5\n"),
 		  std::string::npos)
 		<< text;
 	EXPECT_EQ(text.find("524"), std::string::npos);

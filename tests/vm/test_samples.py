@@ -198,7 +198,8 @@ def group_remarks(samples: list[sampled.Sample]) -> Iterator[list[sampled.Sample
 def check_every_tick(recording: Recording) -> None:
     """From the start on, each tick has samples or is counted as lost, none is earlier than due, and no tick is counted
     twice: a tick is due at a multiple of the period from the start, and the first of those that a remark counts at its
-    time. A sample's time is that of its register read, which may be later, but not for each of twenty."""
+    time. A sample's time is that of its register read, which may be later, but not for each of twenty by more than a
+    tick, or 100 us where ticks are shorter: instrumented kernels take some 20 us."""
     behind, ticks, period = [], 0, recording.period_us * 1000
     for some in group_remarks(recording.samples):
         if some[0].engine == sampled.ALL:
@@ -208,7 +209,7 @@ def check_every_tick(recording: Recording) -> None:
             behind.append((some[0].time_ns - recording.start_ns) // period - ticks)
             ticks += 1
     if behind:
-        assert min(behind) >= 0 and min(behind[-20:]) <= 1, (min(behind), behind[-20:])
+        assert min(behind) >= 0 and min(behind[-20:]) <= max(1, 100 // recording.period_us), (min(behind), behind[-20:])
 
 
 def test_ticks_beyond_the_possible_rate_are_counted_as_late(card: Card) -> None:

@@ -127,6 +127,8 @@ json owner_json(const Owner *owner)
 		{"user", text_or_null(owner->user)},
 		{"container", text_or_null(owner->container)},
 		{"pod", text_or_null(owner->pod)},
+		{"slurm_job", text_or_null(owner->job)},
+		{"slurm_step", text_or_null(owner->step)},
 		{"evidence", name_of(owner->evidence)}};
 }
 

@@ -221,7 +221,9 @@ void add_owner_labels(Labels &labels, const Owner &owner)
 				     {"process", process_label(owner.name)},
 				     {"user", process_label(owner.user)},
 				     {"container", owner.container},
-				     {"pod", owner.pod}});
+				     {"pod", owner.pod},
+				     {"slurm_job", owner.job},
+				     {"slurm_step", owner.step}});
 }
 
 namespace {

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <charconv>
 #include <cstring>
 #include <fmt/format.h>
@@ -22,6 +23,7 @@ namespace {
 constexpr size_t CONTAINER_DIGITS = 64, UUID_LENGTH = 36, STATIC_POD_DIGITS = 32;
 constexpr size_t MAX_FILE_BYTES = 1 << 20;
 constexpr u32 MAX_ANCESTORS = 64;
+constexpr size_t MAX_JOB = 64; // of a name of a control group
 
 bool is_hex(std::string_view text)
 {
@@ -78,19 +80,43 @@ std::string pod_name(std::string part)
 	return is_pod_uid(uid) ? uid : "";
 }
 
+// Returns what stands behind the prefix, of letters and digits; empty: another name.
+std::string word_behind(const std::string &part, const std::string &prefix)
+{
+	bool fits = part.starts_with(prefix) && part.size() <= MAX_JOB &&
+		    std::all_of(part.begin() + static_cast<ptrdiff_t>(prefix.size()), part.end(),
+				[](unsigned char c) { return std::isalnum(c); });
+
+	return fits ? part.substr(prefix.size()) : "";
+}
+
+// Slurm's daemon makes "/slurm/uid_1000/job_402/step_0/task_0" or, by cgroup v2,
+// "/system.slice/slurmstepd.scope/job_402/step_0/user/task_0", also with the node's name before these words. Names that users
+// may give to control groups of their own stand elsewhere.
+void find_job(const std::vector<std::string> &parts, Cgroup &found)
+{
+	bool system = parts.size() > 2 && parts[1] == "system.slice" && parts[2].ends_with("slurmstepd.scope");
+
+	if (parts.size() < 2 || !(system || parts[1].starts_with("slurm")))
+		return;
+	for (size_t i = 2; i < parts.size() && found.job.empty(); i++)
+		if (found.job = word_behind(parts[i], "job_"); !found.job.empty() && i + 1 < parts.size())
+			found.step = word_behind(parts[i + 1], "step_");
+}
+
 // The container is the innermost one that has a name, as Docker in a pod has.
 Cgroup cgroup_of_path(const std::string &path)
 {
-	std::istringstream parts(path);
-	std::string part;
+	std::vector<std::string> parts = split_text(path, '/');
 	Cgroup found;
 
-	while (std::getline(parts, part, '/')) {
+	for (const std::string &part : parts) {
 		if (std::string container = container_name(part); !container.empty())
 			found.container = container;
 		if (std::string pod = pod_name(part); !pod.empty())
 			found.pod = pod;
 	}
+	find_job(parts, found);
 	return found;
 }
 
@@ -111,7 +137,7 @@ Cgroup cgroup_of(const std::string &text)
 	std::istringstream lines(text);
 	std::string line;
 	Cgroup all;
-	bool containers_differ = false, pods_differ = false;
+	bool containers_differ = false, pods_differ = false, jobs_differ = false, steps_differ = false;
 	auto merge = [](std::string &into, const std::string &one, bool &differ) {
 		differ |= !into.empty() && !one.empty() && into != one;
 		if (into.empty())
@@ -126,11 +152,17 @@ Cgroup cgroup_of(const std::string &text)
 		Cgroup one = cgroup_of_path(line.substr(second + 1));
 		merge(all.container, one.container, containers_differ);
 		merge(all.pod, one.pod, pods_differ);
+		merge(all.job, one.job, jobs_differ);
+		merge(all.step, one.step, steps_differ);
 	}
 	if (containers_differ)
 		all.container.clear();
 	if (pods_differ)
 		all.pod.clear();
+	if (jobs_differ)
+		all.job.clear();
+	if (jobs_differ || steps_differ)
+		all.step.clear();
 	return all;
 }
 

@@ -14,10 +14,11 @@ std::string read_process_file(u32 pid, const char *name);
 // Returns the first number of a line of /proc/PID/status, as of "Uid", "PPid" or "Tgid"; nothing: unknown.
 std::optional<u32> status_number(u32 pid, const char *key);
 
-// Container and pod of a process, from the names of its control groups.
+// Container, pod and Slurm's job of a process, from the names of its control groups.
 struct Cgroup {
 	std::string container; // 64 hexadecimal digits; empty: in no container that is known
 	std::string pod;       // UID of a Kubernetes pod, "d1a4c2e0-....", or 32 digits of a static one; empty: in none
+	std::string job, step; // of Slurm: "402", and "0", "batch" or "extern"; empty: in none
 };
 
 struct ProcessInfo {
@@ -28,7 +29,7 @@ struct ProcessInfo {
 };
 
 // text: /proc/PID/cgroup (cgroups(7)). Knows the names that Docker, containerd, CRI-O and Podman give, by cgroupfs and by
-// systemd. Where two lines name different containers or pods, that one is empty.
+// systemd, and those of Slurm's plugins proctrack/cgroup and cgroup/v2. Where two lines name different ones, that one is empty.
 Cgroup cgroup_of(const std::string &text);
 // What cannot be read stays empty: the process has ended, or is another user's on a system that hides it.
 ProcessInfo process_info(u32 pid);

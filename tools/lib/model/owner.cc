@@ -44,7 +44,8 @@ Owner make_owner(u32 pid, Evidence evidence)
 
 	if (info.user.empty() && info.uid)
 		info.user = std::to_string(*info.uid);
-	return {pid, info.name, info.user, info.cgroup.container, info.cgroup.pod, evidence};
+	return {pid,      info.name,       info.user,       info.cgroup.container, info.cgroup.pod,
+		evidence, info.cgroup.job, info.cgroup.step};
 }
 
 } // namespace tool

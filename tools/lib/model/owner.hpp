@@ -27,6 +27,7 @@ struct Owner {
 	std::string container{}; // its id, or the beginning of that; empty: in none that is known
 	std::string pod{};       // UID of the Kubernetes pod; empty: in none that is known
 	Evidence evidence = Evidence::Unknown;
+	std::string job{}, step{}; // of Slurm; empty: in none that is known, or a recording
 
 	std::string text() const; // "473 python3"
 	bool operator==(const Owner &) const = default;
