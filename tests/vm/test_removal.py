@@ -95,7 +95,7 @@ def start_reader(guest: Guest) -> Iterator[int]:
     guest.check("chmod 666 /dev/fuse; echo 1 >/proc/sys/kernel/unprivileged_userns_clone || true")
     pid = int(guest.check("setsid become -u 1000 -- stuck /proc/gpu0/num_gpcs >/tmp/stuck 2>&1 </dev/null & echo $!"))
     try:
-        wait_until(lambda: guest.read(f"/proc/{pid}/wchan") == "request_wait_answer", "the reader does not wait")
+        wait_until(lambda: "request_wait_answer" in guest.read(f"/proc/{pid}/stack"), "the reader does not wait")
         yield pid
     finally:
         guest.run(f"kill -9 $(head -n 1 /tmp/stuck) {pid}")
