@@ -206,6 +206,7 @@ class Guest:  # pylint: disable=too-many-instance-attributes
                  modules: Optional[Mapping[str, pathlib.Path]] = None, append: str = "", iommu: bool = False,
                  programs: Sequence[pathlib.Path] = (), archive: bytes = b"", limit: float = 900,
                  boot_limit: float = BOOT_LIMIT, shell: bool = False, driven: bool = False,
+                 share: Optional[pathlib.Path] = None,
                  say: Callable[[str], None] = lambda _: None) -> None:
         self._gpus = list(gpus)
         self._smp, self._mem, self._append, self._shell = smp, mem, append, shell
@@ -219,6 +220,7 @@ class Guest:  # pylint: disable=too-many-instance-attributes
         if modules is None:
             modules = paths.built_modules()
         self._modules, self._programs, self._archive = dict(modules), programs, archive
+        self._share = share.resolve(strict=True) if share else None  # the guest's /share
         self.run_dir = self._new_run_dir()
         self.emu: list[Emulator] = []
         self.boot_seconds = 0.0
@@ -281,6 +283,9 @@ class Guest:  # pylint: disable=too-many-instance-attributes
                    "-chardev", "file,id=console,path=console.log", "-serial", "chardev:console"]
         if self._shell:
             command += ["-chardev", "stdio,id=tty,signal=off", "-device", "isa-serial,index=1,chardev=tty"]
+        if self._share:
+            command += ["-fsdev", f"local,id=share,path={str(self._share).replace(',', ',,')},security_model=none",
+                        "-device", "virtio-9p-device,fsdev=share,mount_tag=share"]
         for index, emulator in enumerate(self.emu):
             slot = pci_device(emulator.gpu, index)
             gpu_fd, *irq_fds = emulator.qemu_fds()
@@ -297,7 +302,8 @@ class Guest:  # pylint: disable=too-many-instance-attributes
     def _start(self) -> None:
         began = time.monotonic()
         self.run_dir.mkdir(parents=True)
-        initramfs.build_initramfs(self.run_dir / "initramfs.cpio", self._modules, self._programs, self._archive)
+        initramfs.build_initramfs(self.run_dir / "initramfs.cpio", self._modules, self._programs, self._archive,
+                                  initramfs.SHARE_MODULES if self._share else ())
         profiles = [_find_file(gpu.profile, paths.PROFILES) for gpu in self._gpus]
         if not self._iommu:
             profiles = machine.fit_bars(profiles, self.run_dir)

@@ -15,6 +15,7 @@ from collections.abc import Container, Iterable, Mapping
 from . import paths
 
 BOOT_MODULES = ("virtio_pci", "virtio_mmio", "virtio_console")  # the agent's port; modules in Debian's kernel
+SHARE_MODULES = ("9pnet_virtio", "9p")  # a folder of the host
 TERMINALS = ("linux", "vt100", "screen", "tmux", "xterm", "xterm-256color")  # that gpulens top can draw on
 
 
@@ -167,9 +168,9 @@ def _add_terminals(cpio: Cpio) -> None:
 
 
 def build_initramfs(target: pathlib.Path, modules: Mapping[str, pathlib.Path], programs: Iterable[pathlib.Path] = (),
-                    more: bytes = b"") -> None:
+                    more: bytes = b"", boot: Iterable[str] = ()) -> None:
     """Writes the initramfs. modules: name in the guest -> .ko file; programs: of this machine, for /bin; more: a second
-    archive, which the kernel unpacks over the first."""
+    archive, which the kernel unpacks over the first; boot: modules of the kernel that init loads, beside its own."""
     cpio = Cpio()
     for name in ("proc", "sys", "dev", "tmp", "root", "etc", "modules/boot", "selftests"):
         cpio.directory(name)
@@ -187,7 +188,7 @@ def build_initramfs(target: pathlib.Path, modules: Mapping[str, pathlib.Path], p
     for binary in build_helpers():
         cpio.file(f"bin/{binary.name}", binary.read_bytes(), 0o755)
 
-    order = modules_with_needs(paths.kernel_tree(), BOOT_MODULES)
+    order = modules_with_needs(paths.kernel_tree(), (*BOOT_MODULES, *boot))
     for path in order:
         cpio.file(f"modules/boot/{path.name}", module_content(path))
     cpio.file("modules/boot/order", "".join(f"{path.name}\n" for path in order).encode())

@@ -2,6 +2,7 @@
 """scripts/vm as a newcomer uses it: the guest has gpulens, so that what shows and samples live GPUs can be tried on
 emulated ones."""
 
+import pathlib
 import re
 import subprocess
 
@@ -30,3 +31,13 @@ def test_a_fake_driver_names_the_processes() -> None:
     assert (done.returncode, done.stderr) == (0, "")
     for tsg, name in ((3, "detector"), (5, "planner"), (6, "desktop"), (50, "camera"), (40, "detector")):
         assert re.search(rf"TSG {tsg} .* of \d+ {name}$", done.stdout, re.M), done.stdout
+
+
+def test_a_folder_is_shared(tmp_path: pathlib.Path) -> None:
+    """What a user has reaches the guest, and what the guest records is there afterwards."""
+    (tmp_path / "script").write_text("cp /proc/gpu0/image /share/gpu0.image\n", encoding="ascii")
+    words = [str(paths.ROOT / "scripts/vm"), "--gpu", "gp106:demo-gp106", "--share"]
+    subprocess.run([*words, str(tmp_path), "run", "sh /share/script"], check=True, timeout=300)
+    assert (tmp_path / "gpu0.image").read_bytes().startswith(b"gpulens-image 1\n")
+    done = subprocess.run([*words, "/nowhere", "run", "true"], check=False, timeout=300, capture_output=True, text=True)
+    assert done.returncode == 1 and "/nowhere" in done.stderr

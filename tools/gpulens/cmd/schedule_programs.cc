@@ -204,7 +204,8 @@ int schedule_programs(const Options &options, const ScheduleOptions &schedule)
 	u64 devices = 0;
 	for (const ProgramBackend::Found &p : backend.programs())
 		devices |= p.devices;
-	backend.charge_by_turns(static_cast<unsigned>(std::countr_zero(devices | u64{1} << 32)));
+	if (devices)
+		backend.charge_by_turns(static_cast<unsigned>(std::countr_zero(devices)));
 	ScheduleSteps steps(programs_step_path(folder), policy.policy, devices, backend.now());
 	run_coordinator(coordinator, backend, schedule, steps,
 			[&] { status.update(coordinator, policy.policy, backend.now()); });

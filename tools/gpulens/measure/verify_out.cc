@@ -37,7 +37,13 @@ std::string report_text(const Report &report, const Style &style)
 			: fmt::format("limited to TPCs {} of {}, in GPCs {}\n", format_ranges(report.limit.tpcs),
 				      report.gpu, format_ranges(report.limit.gpcs));
 	Table evidence({"<Evidence", "<Finding", "<What was seen"});
-	Table times({"<Neighbour", "Runs", "Least ms", "Greatest ms", "Slow-down", "Its GPU time", "<"});
+	bool shares = std::any_of(report.slowdowns.begin(), report.slowdowns.end(),
+				  [](const Slowdown &s) { return s.neighbour_share.has_value(); });
+	std::vector<std::string> titles = {"<Neighbour", "Runs", "Least ms", "Greatest ms", "Slow-down", "<"};
+
+	if (shares)
+		titles.insert(titles.end() - 1, "Its GPU time");
+	Table times(titles);
 
 	for (const Evidence &e : report.evidence)
 		evidence.add({e.name, finding_name(e.finding), replace_controls(e.text)});
@@ -45,10 +51,13 @@ std::string report_text(const Report &report, const Style &style)
 	for (const Slowdown &s : report.slowdowns) {
 		auto [least, greatest] = std::minmax_element(s.times_us.begin(), s.times_us.end());
 		bool any = !s.times_us.empty();
-		times.add({neighbour_text(s), std::to_string(s.times_us.size()), any ? ms_text(*least) : "-",
-			   any ? ms_text(*greatest) : "-", s.factor ? fmt::format("{:.2f}", *s.factor) : "-",
-			   s.neighbour_share ? format_share(*s.neighbour_share, 0) + " %" : "-",
-			   replace_controls(s.unknown)});
+		std::vector<Cell> row = {neighbour_text(s), std::to_string(s.times_us.size()),
+					 any ? ms_text(*least) : "-", any ? ms_text(*greatest) : "-",
+					 s.factor ? fmt::format("{:.2f}", *s.factor) : "-"};
+		if (shares)
+			row.emplace_back(s.neighbour_share ? format_share(*s.neighbour_share, 0) + " %" : "-");
+		row.emplace_back(replace_controls(s.unknown));
+		times.add(row);
 	}
 	if (report.slowdowns.size() > 1)
 		text += fmt::format("Times of {}; slow-down of the medians\n", report.timed) + times.str(style);
