@@ -80,8 +80,8 @@ def test_a_snapshot_shows_what_an_image_shows(card: Card, tmp_path: pathlib.Path
 
 
 def test_proc_prints_from_an_image_what_the_files_contain(card: Card, tmp_path: pathlib.Path) -> None:
-    """gpulens -i IMAGE proc NAME, for every name in /proc/gpuX of a GPU with a stopped clock: the same text, an error in
-    both, as of the table of TPCs between two contexts, or a sentence why an image does not have it."""
+    """gpulens -i IMAGE proc NAME, for every name in /proc/gpuX of a GPU with a stopped clock: the same text; an error
+    in both, as of the table of TPCs between two contexts; or a sentence why an image does not have it."""
     card.emu.cmd({"cmd": "time", "mode": "virtual", "access_ns": 0})
     try:
         (tmp_path / "image").write_text(card.read("image"))
