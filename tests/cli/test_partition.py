@@ -129,11 +129,11 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("how", REFUSED)
-def test_an_unverified_mask_is_not_used(program: str, how: str) -> None:
-    """If the driver behaves otherwise than the probe expects, the program ends before its first launch, with the
-    reason."""
+def test_an_unverified_mask_is_not_used(program: str, how: str, tmp_path: pathlib.Path) -> None:
+    """If the driver behaves otherwise than the probe expects, and nothing is kept of this GPU, the program ends before
+    its first launch, with the reason."""
     name, value = how.split("=")
-    done = run_on_h200(program, "masks", **{f"FAKE_CUDA_{name}": value})
+    done = run_on_h200(program, "masks", XDG_STATE_HOME=str(tmp_path), **{f"FAKE_CUDA_{name}": value})
     assert (done.returncode, done.stdout) == (4, "")
     assert done.stderr == (f"gpulens-partition: libsmctrl_set_global_mask: {REFUSED[how]}; the program ends, because "
                            "it would run unpartitioned\n")
