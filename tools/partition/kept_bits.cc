@@ -79,13 +79,7 @@ void keep_bits(const KeptBits &bits)
 
 std::optional<KeptBits> find_kept_bits(const std::string &uuid, const std::string &driver)
 {
-	std::vector<std::string> paths = {tool::root_state_path(FILE_NAME)};
-
-	try {
-		paths.insert(paths.begin(), tool::state_path(FILE_NAME));
-	} catch (const tool::Error &) { // a user without a home
-	}
-	for (const std::string &path : paths)
+	for (const std::string &path : tool::state_paths(FILE_NAME))
 		for (KeptBits &kept : read_kept(path))
 			if (kept.uuid == uuid && kept.driver == driver)
 				return std::move(kept);

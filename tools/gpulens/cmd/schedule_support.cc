@@ -69,11 +69,7 @@ struct Found {
 
 std::optional<Found> find_support(const std::string &file, const Gpu &gpu)
 {
-	std::vector<std::string> files = {file};
-
-	if (file.empty())
-		files = {support_path(), root_state_path(SUPPORT_FILE)};
-	for (const std::string &path : files)
+	for (const std::string &path : file.empty() ? state_paths(SUPPORT_FILE) : std::vector<std::string>{file})
 		for (const json &entry : read_entries(path))
 			if (same_machine(entry, gpu.chip.driver, gpu.chip.product))
 				return Found{entry, path};

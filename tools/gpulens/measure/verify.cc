@@ -360,13 +360,14 @@ private:
 			slowdown.unknown = e.what();
 			return slowdown;
 		}
-		EngineShare engine(limit().pci);
+		std::optional<EngineShare> engine;
+		if (!limit().under_mps) // its clients share a context
+			engine.emplace(limit().pci);
 		for (u32 i = 0; i < own_.repeat; i++)
 			slowdown.times_us.push_back(time_once());
-		if (!limit().under_mps) // its clients share a context
-			if (auto shares = engine.measure(
-				    [&](u32 pid) { return descends_from(pid, static_cast<u32>(neighbour->pid())); }))
-				slowdown.neighbour_share = shares->those;
+		auto is_neighbours = [&](u32 pid) { return descends_from(pid, static_cast<u32>(neighbour->pid())); };
+		if (auto shares = engine ? engine->measure(is_neighbours) : std::nullopt)
+			slowdown.neighbour_share = shares->those;
 		bool throughout = neighbour->is_running();
 		std::optional<unsigned long> launches = neighbour->stop();
 		if (!throughout)

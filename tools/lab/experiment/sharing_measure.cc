@@ -139,16 +139,17 @@ private:
 	template <typename F> void measure_rate(Round &round, Load &train, F &&begin_serving) const
 	{
 		std::this_thread::sleep_for(SETTLE);
-		EngineShare engine(pci_);
+		std::optional<EngineShare> engine;
+		if (way_.train.empty() || way_.train[0] != "--mps")
+			engine.emplace(pci_);
 		u64 before = train.progress().kernels;
 		auto begin = Clock::now();
 		begin_serving();
 		std::this_thread::sleep_for(std::chrono::nanoseconds(run_ns_));
 		round.train_rate = static_cast<double>(train.progress().kernels - before) /
 				   std::chrono::duration<double>(Clock::now() - begin).count();
-		auto shares =
-			engine.measure([&](u32 pid) { return descends_from(pid, static_cast<u32>(train.pid())); });
-		if (shares && (way_.train.empty() || way_.train[0] != "--mps")) {
+		auto is_trains = [&](u32 pid) { return descends_from(pid, static_cast<u32>(train.pid())); };
+		if (auto shares = engine ? engine->measure(is_trains) : std::nullopt) {
 			round.train_gpu = shares->those;
 			round.serve_gpu = shares->others;
 		}

@@ -85,7 +85,7 @@ std::string installed_file(const std::string &name)
 												     : installed;
 }
 
-std::string root_state_path(const std::string &name)
+static std::string root_state_path(const std::string &name)
 {
 	return "/var/lib/gpulens/" + name;
 }
@@ -101,6 +101,18 @@ std::string state_path(const std::string &name)
 	if (!home || !*home)
 		throw Error(Error::Source, "no folder for the results: neither XDG_STATE_HOME nor HOME is set");
 	return fmt::format("{}/.local/state/gpulens/{}", home, name);
+}
+
+std::vector<std::string> state_paths(const std::string &name)
+{
+	std::vector<std::string> paths = {root_state_path(name)};
+
+	try {
+		if (std::string own = state_path(name); own != paths[0])
+			paths.insert(paths.begin(), own);
+	} catch (const Error &) { // a user without a home
+	}
+	return paths;
 }
 
 std::string explain_file(int err, const std::string &path, bool writing)

@@ -24,6 +24,7 @@ constexpr size_t CONTAINER_DIGITS = 64, UUID_LENGTH = 36, STATIC_POD_DIGITS = 32
 constexpr size_t MAX_FILE_BYTES = 1 << 20;
 constexpr u32 MAX_ANCESTORS = 64;
 constexpr size_t MAX_JOB = 64; // of a name of a control group
+constexpr std::string Cgroup::*NAMES[] = {&Cgroup::container, &Cgroup::pod, &Cgroup::job, &Cgroup::step};
 
 bool is_hex(std::string_view text)
 {
@@ -137,12 +138,7 @@ Cgroup cgroup_of(const std::string &text)
 	std::istringstream lines(text);
 	std::string line;
 	Cgroup all;
-	bool containers_differ = false, pods_differ = false, jobs_differ = false, steps_differ = false;
-	auto merge = [](std::string &into, const std::string &one, bool &differ) {
-		differ |= !into.empty() && !one.empty() && into != one;
-		if (into.empty())
-			into = one;
-	};
+	bool differ[std::size(NAMES)] = {};
 
 	// "hierarchy:controllers:path", one line in cgroup v2.
 	while (std::getline(lines, line)) {
@@ -150,18 +146,17 @@ Cgroup cgroup_of(const std::string &text)
 		if (second == line.npos)
 			continue;
 		Cgroup one = cgroup_of_path(line.substr(second + 1));
-		merge(all.container, one.container, containers_differ);
-		merge(all.pod, one.pod, pods_differ);
-		merge(all.job, one.job, jobs_differ);
-		merge(all.step, one.step, steps_differ);
+		for (size_t i = 0; i < std::size(NAMES); i++) {
+			std::string &into = all.*NAMES[i], &found = one.*NAMES[i];
+			differ[i] |= !into.empty() && !found.empty() && into != found;
+			if (into.empty())
+				into = found;
+		}
 	}
-	if (containers_differ)
-		all.container.clear();
-	if (pods_differ)
-		all.pod.clear();
-	if (jobs_differ)
-		all.job.clear();
-	if (jobs_differ || steps_differ)
+	for (size_t i = 0; i < std::size(NAMES); i++)
+		if (differ[i])
+			(all.*NAMES[i]).clear();
+	if (all.job.empty())
 		all.step.clear();
 	return all;
 }

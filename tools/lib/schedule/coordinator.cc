@@ -72,15 +72,16 @@ void Coordinator::note_events(const std::vector<TaskState> &seen, u64 now)
 void Coordinator::note_exposure(size_t task, u64 time)
 {
 	State &s = states_[task];
-	int instead_of = s.ready && !s.held && !is_chosen(task) ? chosen(tasks()[task].group) : NOBODY;
+	bool exposed = !s.exposures.empty() && s.exposures.back().end == NEVER;
+	int before = exposed ? s.exposures.back().chosen : NOBODY;
+	int now = s.ready && !s.held && !is_chosen(task) ? chosen(tasks()[task].group) : NOBODY;
 
-	if (instead_of == s.instead_of)
+	if (now == before)
 		return;
-	if (s.instead_of != NOBODY)
+	if (exposed)
 		s.exposures.back().end = time;
-	if (instead_of != NOBODY)
-		s.exposures.push_back({instead_of, time, NEVER});
-	s.instead_of = instead_of;
+	if (now != NOBODY)
+		s.exposures.push_back({now, time, NEVER});
 }
 
 // A hold has its effect some time after the decision, and short time slices yield without one. Who had the GPU meanwhile is

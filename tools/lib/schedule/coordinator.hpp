@@ -83,8 +83,7 @@ private:
 		u64 job = 0; // TaskState::job
 		u64 arrival = 0, ended = 0, deadline = NEVER, held_since = 0, held_changed = 0, free_until = 0;
 		TaskCounts counts{};
-		int instead_of = NOBODY;          // in the present exposure
-		std::deque<Exposure> exposures{}; // the last KEPT_NS of them
+		std::deque<Exposure> exposures{}; // the last KEPT_NS of them; the present one ends NEVER
 	};
 
 	Scheduler &scheduler_of(size_t task) { return schedulers_[tasks()[task].group]; }

@@ -94,6 +94,7 @@ void Scheduler::charge(size_t task, int64_t ran)
 			ready_tenants_.insert({t.time, s.tenant});
 		served_ = std::max(served_, t.time);
 	} else if (tasks_[task].budget_ns) {
+		// What comes back beyond a whole budget would take others' time at once.
 		s.budget = std::min(s.budget - ran, static_cast<int64_t>(tasks_[task].budget_ns));
 		if (s.budget <= 0 && !s.throttled) {
 			s.exhaustions++;

@@ -298,10 +298,14 @@ void ProgramBackend::charge_by_turns(unsigned gpu)
 {
 	try {
 		turns_ = std::make_unique<rm::EngineTurns>(gpu);
-		charging_ = "context switches";
 	} catch (const Error &e) {
-		charging_ = fmt::format("decisions: {}", e.what());
+		why_no_turns_ = e.what();
 	}
+}
+
+std::string ProgramBackend::charging() const
+{
+	return turns_ ? "context switches" : why_no_turns_.empty() ? "" : "decisions: " + why_no_turns_;
 }
 
 std::vector<TaskTurn> ProgramBackend::take_turns()
@@ -315,7 +319,7 @@ std::vector<TaskTurn> ProgramBackend::take_turns()
 					found.push_back({p.task, turn.begin_ns, turn.end_ns});
 	} catch (const Error &e) {
 		turns_ = nullptr;
-		charging_ = fmt::format("decisions: {}", e.what());
+		why_no_turns_ = e.what();
 	}
 	return found;
 }

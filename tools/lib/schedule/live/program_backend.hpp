@@ -60,7 +60,7 @@ public:
 	Answer release_all() override;
 	std::vector<TaskState> account() override;
 	std::vector<TaskTurn> take_turns() override;
-	std::string charging() const override { return charging_; }
+	std::string charging() const override;
 	bool extend_lease() override;
 	u64 lease_ns() const override { return lease_ns_; }
 	u64 now() override;
@@ -96,7 +96,7 @@ private:
 	std::set<std::string> unknown_;
 	std::unique_ptr<JobBell> bell_;
 	std::unique_ptr<rm::EngineTurns> turns_;
-	std::string charging_;
+	std::string why_no_turns_; // empty: none were asked for, or they are there
 	bool busy_poll_ = false;
 	u32 heard_ = 0; // the bell's count at the last look
 };
