@@ -174,7 +174,7 @@ def test_recorded_turns_are_the_configured_time_slices(card: Card) -> None:
     """1998.848 us and 999.424 us (slices-two.json): each median turn differs by at most the period that 99 % of the
     samples keep, as reported, and by 500 us."""
     out, rows = record_turns(card)
-    words = out.splitlines()[0].split("(99% within ")[1].split(",")[0].split()
+    words = out.splitlines()[0].split("99% within ")[1].split(",")[0].split()
     kept = min(max(float(words[0]) * STEP_US[words[1]], 200), 500)
     for tsg, expected in (("21", 1998.848), ("22", 999.424)):
         # "<1.4 ms": only one sample saw most turns, which took less than two periods
