@@ -216,6 +216,7 @@ ELSEWHERE = {
     ("amd", "PART"): "tests/cli/test_amd.py, test_all_parts_are_shown; no word stands for all",
     ("", "--gpu"): "test_every_command_of_the_readme_has_a_claim: gpulens shows gpu0 and gpu1",
     ("", "--proc"): "/proc itself, which tests/vm reads",
+    ("xid", "LINE"): "tests/cli/test_xid.py, the forms of messages",
     ("record", "--for"): "tests/vm/test_tool.py ends it by a signal",
     ("record", "--every"): "test_defaults_that_are_printed",
     ("record", "--clock"): "tests/cli/test_fleet.py, one machine's trace",

@@ -21,6 +21,7 @@ SHOW = ("chip", "engines", "runlists", "channels", "copy-engines", "gpcs", "isol
 WORDS: "dict[str, tuple[str, ...]]" = {
     **{command: ("-i", "IMAGE", command) for command in SHOW},
     "proc": ("-i", "IMAGE", "proc", "chip"),
+    "xid": ("-i", "IMAGE", "xid", "NVRM: Xid (PCI:0000:01:00): 31, Ch 0000000b"),
     "record": ("--proc", "PROC", "record", "--for", "100ms", "-o", "FOLDER/a.csv"),
     "report": ("report", "FOLDER/a.rec"),
     "run": ("run", "--", "true"),

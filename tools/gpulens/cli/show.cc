@@ -3,6 +3,7 @@
 #include "gpulens/cli/commands.hpp"
 #include "gpulens/cli/options.hpp"
 #include "gpulens/cmd/show.hpp"
+#include "gpulens/cmd/xid.hpp"
 #include "lib/base/nearest_word.hpp"
 #include "lib/model/isolation.hpp"
 #include "lib/source/image/proc_text.hpp"
@@ -75,6 +76,14 @@ void add_proc(CLI::App &parser, CommandLine &line)
 	});
 }
 
+void add_xid(CLI::App &parser, CommandLine &line)
+{
+	auto lines = std::make_shared<std::vector<std::string>>();
+
+	parser.add_option("LINE", *lines, "line of the kernel log (default: standard input)")->type_name("");
+	parser.callback([lines, &line] { line.status = explain_xids(*lines, line.options); });
+}
+
 } // namespace
 
 Commands show_commands()
@@ -108,6 +117,11 @@ Commands show_commands()
 		  "gpulens isolation --check        exit status 1 where tasks can disturb each other",
 		  "gpulens isolation --check --accept R8:grce-shares-pce"},
 		 add_isolation},
+		{"xid",
+		 "explain error messages (Xid) of NVIDIA's driver: which program, which TSG, and what goes on",
+		 {"sudo dmesg | gpulens xid",
+		  "gpulens xid 'NVRM: Xid (PCI:0000:26:00): 109, pid=55914, name=re8.exe, Ch 00000046'"},
+		 add_xid},
 		{"proc",
 		 "print a file of /proc/gpuX from an image",
 		 {"gpulens -i gpu.image proc runlist0", "gpulens -i gpu.image proc bars"},
