@@ -39,8 +39,8 @@ def test_each_form_of_a_message_is_read() -> None:
 
 
 def test_process_and_tsg_are_those_of_now() -> None:
-    """The recorded AD102 is 0000:01:00.0, and its channel 0x11 is on runlist 0 in TSG 5 (demo-ad102.json). The process is
-    this test, under its name of 15 characters or fewer."""
+    """The recorded AD102 is 0000:01:00.0, and its channel 0x11 is on runlist 0 in TSG 5 (demo-ad102.json). The process
+    is this test, under its name of 15 characters or fewer."""
     name = pathlib.Path("/proc/self/comm").read_text(encoding="utf-8").strip()
     line = f"NVRM: Xid (PCI:0000:01:00): 31, pid={os.getpid()}, name={name}, Ch 00000011, intr 00000000. MMU Fault"
     done = gpulens("-i", str(image("ad102", "demo-ad102")), "xid", line)
