@@ -100,7 +100,8 @@ def test_the_status_tells_what_runs_and_waits(turns: str, tmp_path: pathlib.Path
     done = show_status(tmp_path, plan)
     assert (done.stdout, done.returncode) == ("", 3)
     assert done.stderr == (f"gpulens: {plan}: no counts of this plan for this user: there is no "
-                           f"{tmp_path}/run/plan-any\n")
+                           f"{tmp_path}/run/plan-any; programs are counted by their calls of gpulens_job_begin(), "
+                           "without them gpulens run --plan only limits their TPCs\n")
     run_turns(turns, tmp_path, "counts", plan, "one")
     lines = show_status(tmp_path, plan).stdout.splitlines()
     assert lines[0].split("  ")[0] == "Partition" and lines[0].endswith("Now")

@@ -96,7 +96,7 @@ int tenants_command(const Options &options, const TenantsOptions &tenants_option
 						     {"experiment", tenants_options.experiment},
 						     {"device", whole ? json(whole->pci) : json(nullptr)},
 						     {"lines", lines}})
-					: lines_table(lines, style_of_output(options.colour));
+					: lines_table(lines, options.style());
 	return print_text(text) ? EXIT_DONE : EXIT_PART;
 }
 

@@ -41,6 +41,8 @@ void add_common_options(CLI::App &parser, Options &options)
 		->type_name("DIR")
 		->check(not_an_option());
 	parser.add_flag("--json", options.json, "print JSON; docs/json-schema.json is its schema");
+	parser.add_flag("--wide", options.wide,
+			"all columns of a table, and lines of any length, also on a narrow terminal");
 	add_choice<When>(
 		parser, "--color", options.colour,
 		{{"auto", When::Auto}, {"always", When::Always}, {"never", When::Never}}, "WHEN",

@@ -77,7 +77,7 @@ json owner_json(const KfdState &state, const std::optional<amd::QueueRef> &ref)
 
 std::string gpus_text(const KfdState &state, const Style &style)
 {
-	Table table({"Node", "GPU id", "<Name", "<GFX", "<PCI", "CUs", "SEs", "Dies", "CP slots", "SDMA slots"});
+	Table table({"Node", "~GPU id", "<Name", "<GFX", "<PCI", "CUs", "~SEs", "~Dies", "CP slots", "SDMA slots"});
 
 	for (const amd::KfdGpu &gpu : state.gpus)
 		table.add({std::to_string(gpu.node), format_hex(gpu.gpu_id), gpu.name, gfx_of(gpu),
@@ -206,7 +206,7 @@ const char *name_slot_kind(amd::SlotKind kind)
 
 std::string slots_text(const KfdState &state, const amd::GpuSlots &gpu, const Style &style)
 {
-	Table table({"<Kind", "Die", "Pipe", "Slot", "<State", "VMID", "PID", "Queue", "Doorbell", "Read", "Write",
+	Table table({"<Kind", "Die", "Pipe", "Slot", "<State", "~VMID", "PID", "Queue", "~Doorbell", "~Read", "~Write",
 		     "Pending"});
 	std::string head = fmt::format("Hardware queues of GPU {:#x}: ", gpu.gpu_id);
 	size_t used = 0;
@@ -424,7 +424,7 @@ int show_amd(const Options &options, const AmdOptions &amd)
 							.hqds = is_wanted(amd.part, "slots"),
 							.partly = amd.part.empty()});
 	bool printed = print_text(options.json ? json_text(amd_json(state, amd.part))
-					       : amd_text(state, amd.part, style_of_output(options.colour)));
+					       : amd_text(state, amd.part, options.style()));
 
 	return printed && state.whole ? EXIT_DONE : EXIT_PART;
 }

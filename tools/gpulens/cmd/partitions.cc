@@ -366,7 +366,7 @@ int show_partitions(const Options &options, bool quiet)
 		nlohmann::ordered_json document = {{"version", 1}, {"partitions", list}, {"notes", notes}};
 		return print_text(json_text(document)) ? EXIT_DONE : EXIT_PART;
 	}
-	Table table({"Process", "<Name", "<GPU", "<Method", "<Scope", "<TPCs", "<GPCs", "Launches"});
+	Table table({"Process", "<Name", "~<GPU", "~<Method", "~<Scope", "<TPCs", "~<GPCs", "~Launches"});
 	for (const PublishedPartition &published : all)
 		table.add({std::to_string(published.pid), published.process, published.gpu, published.method,
 			   published.scope, format_ranges(published.tpcs),
@@ -375,7 +375,7 @@ int show_partitions(const Options &options, bool quiet)
 	std::string text =
 		table.empty() ? geteuid() ? "no partitions found; other users' processes are visible to root only\n"
 					  : "no partitions found\n"
-			      : table.str(style_of_output(options.colour)) + overlaps_text(all);
+			      : table.str(options.style()) + overlaps_text(all);
 	for (const std::string &note : notes)
 		text += "Note: " + note + '\n';
 	return print_text(text) ? EXIT_DONE : EXIT_PART;

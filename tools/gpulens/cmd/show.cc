@@ -173,7 +173,7 @@ bool has_tsgs(const Gpu &gpu)
 int show_gpus(Show command, const Options &options, std::optional<u32> id, const IsolationCheck &check)
 {
 	std::vector<Gpu> gpus = load_gpus(options.sources);
-	Style style = style_of_output(options.colour);
+	Style style = options.style();
 	bool complete = true;
 	std::string out;
 	json list = json::array();

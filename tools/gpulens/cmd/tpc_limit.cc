@@ -156,7 +156,7 @@ int show_methods(const Options &options)
 					: *method.granularity == 1
 						? "any TPCs"
 						: fmt::format("groups of {} TPCs", *method.granularity)});
-	std::string text = table.str(style_of_output(options.colour));
+	std::string text = table.str(options.style());
 	for (const gpulens::MethodSupport &method : methods)
 		if (!method.evidence.empty())
 			text += fmt::format("{}: {}\n", method.name, method.evidence);

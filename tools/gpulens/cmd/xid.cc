@@ -249,7 +249,7 @@ std::vector<Xid> parse_xids(const std::string &log)
 
 int explain_xids(const std::vector<std::string> &lines, const Options &options)
 {
-	Style style = style_of_output(options.colour);
+	Style style = options.style();
 	std::vector<Gpu> gpus;
 	std::string out;
 	json list = json::array();

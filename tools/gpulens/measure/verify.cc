@@ -477,8 +477,7 @@ int verify_command(const Options &options, const VerifyOptions &verify_options)
 
 	if (!verify_options.file.empty())
 		write_file(verify_options.file, report_svg(report));
-	if (!print_text(options.json ? json_text(report_json(report))
-				     : report_text(report, style_of_output(options.colour))))
+	if (!print_text(options.json ? json_text(report_json(report)) : report_text(report, options.style())))
 		return EXIT_REFUSED;
 	return report.verdict == Finding::Held       ? EXIT_DONE
 	       : report.verdict == Finding::Violated ? EXIT_PART

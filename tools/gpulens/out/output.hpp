@@ -27,6 +27,9 @@ struct Options {
 	SourceOptions sources;
 	bool json = false;
 	When colour = When::Auto;
+	bool wide = false;
+
+	Style style() const { return style_of_output(colour, wide); }
 };
 
 // Formats a document, indented with tabs, with a final newline. Invalid UTF-8 is replaced.

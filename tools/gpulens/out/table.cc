@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <langinfo.h>
+#include <numeric>
 #include <sstream>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -23,7 +24,7 @@ std::string Style::paint(Ink ink, const std::string &text) const
 	return std::string("\033[") + codes[static_cast<int>(ink)] + "m" + text + "\033[0m";
 }
 
-Style style_of_output(When colour)
+Style style_of_output(When colour, bool wide)
 {
 	const char *no_color = std::getenv("NO_COLOR"), *term = std::getenv("TERM");
 	bool terminal = isatty(STDOUT_FILENO);
@@ -34,16 +35,23 @@ Style style_of_output(When colour)
 	s.utf8 = std::strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
 	s.colour = colour == When::Always || (colour == When::Auto && terminal && !(no_color && *no_color) && term &&
 					      std::strcmp(term, "dumb") != 0);
-	if (terminal && !ioctl(STDOUT_FILENO, TIOCGWINSZ, &size))
+	if (terminal && !wide && !ioctl(STDOUT_FILENO, TIOCGWINSZ, &size))
 		s.width = size.ws_col;
 	return s;
 }
 
 Table::Table(std::vector<std::string> titles)
 {
-	for (std::string &t : titles) {
-		bool left = t[0] == '<';
-		columns_.push_back({left ? t.substr(1) : t, left, t.size() - left});
+	for (const std::string &t : titles) {
+		Column c;
+		size_t at = 0;
+		c.optional = t[at] == '~';
+		at += c.optional;
+		c.left = t[at] == '<';
+		at += c.left;
+		c.title = t.substr(at);
+		c.width = c.title.size();
+		columns_.push_back(std::move(c));
 	}
 }
 
@@ -57,19 +65,31 @@ void Table::add(std::vector<Cell> cells)
 
 std::string Table::str(const Style &style, const std::string &indent) const
 {
-	std::string out;
+	std::string out, left_out;
+	std::vector<size_t> shown(columns_.size());
+	size_t width = indent.size() + 2 * (columns_.size() - 1);
+
+	std::iota(shown.begin(), shown.end(), 0);
+	for (const Column &c : columns_)
+		width += c.width;
+	for (size_t i = columns_.size(); i-- > 0 && style.width && width > style.width;) {
+		if (!columns_[i].optional)
+			continue;
+		std::erase(shown, i);
+		width -= columns_[i].width + 2;
+		left_out = columns_[i].title + (left_out.empty() ? "" : ", ") + left_out;
+	}
 	auto line = [&](auto cell_of, Ink whole) {
 		std::string row = indent;
-		for (size_t i = 0; i < columns_.size(); i++) {
+		for (size_t i : shown) {
 			const Cell &cell = cell_of(i);
 			std::string pad(columns_[i].width - cell.text.size(), ' ');
 			std::string painted = style.paint(whole == Ink::None ? cell.ink : whole, cell.text);
-			if (i)
+			if (i != shown.front())
 				row += "  ";
-			// No blanks at the end of a line.
-			row += columns_[i].left ? painted + (i + 1 < columns_.size() ? pad : "") : pad + painted;
+			row += columns_[i].left ? painted + pad : pad + painted;
 		}
-		while (!row.empty() && row.back() == ' ')
+		while (!row.empty() && row.back() == ' ') // no blanks at the end of a line
 			row.pop_back();
 		out += row + '\n';
 	};
@@ -77,6 +97,10 @@ std::string Table::str(const Style &style, const std::string &indent) const
 	line([&](size_t i) { return Cell(columns_[i].title); }, Ink::Bold);
 	for (const std::vector<Cell> &r : rows_)
 		line([&](size_t i) { return r[i]; }, Ink::None);
+	if (!left_out.empty())
+		out += indent +
+		       style.paint(Ink::Dim, wrap_text("with --wide also: " + left_out, style.width, indent + "  ")) +
+		       '\n';
 	return out;
 }
 

@@ -18,7 +18,8 @@ struct Style {
 
 enum class When { Auto, Always, Never };
 // Returns the style of standard output. Auto: colour on a terminal without NO_COLOR (no-color.org). UTF-8 by the locale.
-Style style_of_output(When colour);
+// wide: lines are as long as they are.
+Style style_of_output(When colour, bool wide);
 
 struct Cell {
 	Cell(std::string t, Ink i = Ink::None) : text(std::move(t)), ink(i) {}
@@ -29,7 +30,8 @@ struct Cell {
 
 class Table {
 public:
-	// A column is right-aligned; left-aligned if its title begins with <, which is not printed.
+	// A column is right-aligned; left-aligned if its title begins with <. Where the table is wider than the terminal, columns
+	// whose titles begin with ~ (before the <) are left out, the last ones first. Neither is printed.
 	explicit Table(std::vector<std::string> titles);
 	void add(std::vector<Cell> cells);
 	bool empty() const { return rows_.empty(); }
@@ -37,9 +39,9 @@ public:
 
 private:
 	struct Column {
-		std::string title;
-		bool left;
-		size_t width;
+		std::string title{};
+		bool optional = false, left = false;
+		size_t width = 0;
 	};
 
 	std::vector<Column> columns_;

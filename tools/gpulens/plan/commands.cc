@@ -82,8 +82,7 @@ int plan_command(const Options &options, const PlanOptions &plan_options)
 		plan.notes.push_back(note);
 	if (plan_options.quiet && !options.json)
 		plan.notes.clear();
-	bool shown = print_text(options.json ? json_text(plan_json(plan))
-					     : plan_text(plan, style_of_output(options.colour)));
+	bool shown = print_text(options.json ? json_text(plan_json(plan)) : plan_text(plan, options.style()));
 	for (const std::string &text : impossible_texts(plan))
 		std::fprintf(stderr, "gpulens: %s: %s\n", name.c_str(), text.c_str());
 	if (!shown)
@@ -95,8 +94,7 @@ int status_command(const Options &options, const std::string &file)
 {
 	std::vector<TaskStatus> tasks = read_status(read_json_file(file), name_of_file(file));
 
-	return print_text(options.json ? json_text(status_json(tasks))
-				       : status_text(tasks, style_of_output(options.colour)))
+	return print_text(options.json ? json_text(status_json(tasks)) : status_text(tasks, options.style()))
 		       ? EXIT_DONE
 		       : EXIT_PART;
 }

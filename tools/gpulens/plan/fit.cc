@@ -216,7 +216,7 @@ std::string factor_text(const std::optional<double> &factor)
 
 std::string curves_text(const std::vector<Fit> &fits)
 {
-	Table t({"<Task", "<Class", "Knee", "Of", "<Curve", "a us", "b us", "Raised us", "Residual", "Factor"});
+	Table t({"<Task", "<Class", "Knee", "Of", "<Curve", "a us", "b us", "~Raised us", "~Residual", "Factor"});
 
 	for (const Fit &f : fits) {
 		auto row = [&](std::vector<Cell> cells, const Curve &c, const std::string &last) {
@@ -237,8 +237,8 @@ std::string curves_text(const std::vector<Fit> &fits)
 
 std::string times_text(const std::vector<Fit> &fits)
 {
-	Table t({"<Task", "<Class", "Knee", "Of", "Factor", "Beside memory", "compute", "TPCs", "Alone us",
-		 "Conflict us"});
+	Table t({"<Task", "<Class", "~Knee", "~Of", "Factor", "Beside memory", "compute", "TPCs", "~Alone us",
+		 "~Conflict us"});
 
 	for (const Fit &f : fits) {
 		std::vector<Cell> first{f.name,

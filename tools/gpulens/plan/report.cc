@@ -80,12 +80,12 @@ std::string tried_text(const Plan &plan, const Style &style)
 
 std::string partitions_text(const Plan &plan, const Style &style)
 {
-	std::vector<std::string> titles{"Partition", "TPCs", "Needed", "Load", "Slack"};
+	std::vector<std::string> titles{"Partition", "TPCs", "~Needed", "~Load", "~Slack"};
 	Problem problem = plan.problem();
 	const std::vector<Partition> &partitions = plan.allocation().partitions;
 
 	if (!plan.masks.empty())
-		titles.insert(titles.end(), {"<GPCs", "<Which", "<Mask"});
+		titles.insert(titles.end(), {"~<GPCs", "<Which", "~<Mask"});
 	if (!plan.instances.empty())
 		titles.insert(titles.end(), {"Profile", "<Name", "Memory slices"});
 	Table t(titles);
@@ -139,7 +139,7 @@ template <typename Take> void each_task(const Plan &plan, Take take)
 
 std::string tasks_text(const Plan &plan, const Style &style)
 {
-	Table t({"Partition", "<Task", "<Class", "<Conflict", "Beside", "Time us", "Deadline us", "Period us"});
+	Table t({"Partition", "<Task", "~<Class", "~<Conflict", "~Beside", "Time us", "Deadline us", "~Period us"});
 
 	each_task(plan, [&](const Placed &p) {
 		t.add({std::to_string(p.partition), p.task.name, class_name(p.task.kind), p.conflict ? "yes" : "no",

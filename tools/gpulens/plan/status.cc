@@ -37,7 +37,11 @@ std::vector<TaskStatus> read_status(const std::string &text, const std::string &
 	std::vector<TaskStatus> tasks;
 
 	if (!file)
-		throw Error(Error::Source, fmt::format("{}: no counts of this plan for this user: {}", name, why));
+		throw Error(Error::Source,
+			    fmt::format("{}: no counts of this plan for this user: {}; programs are counted by "
+					"their calls of gpulens_job_begin(), without them gpulens run "
+					"--plan only limits their TPCs",
+					name, why));
 	for (size_t i = 0; i < plan.rules.tasks.size(); i++) {
 		const turns::TaskRules &rules = plan.rules.tasks[i];
 		const turns::Counts &counts = file->task(i).counts;
@@ -65,7 +69,7 @@ std::vector<TaskStatus> read_status(const std::string &text, const std::string &
 
 std::string status_text(const std::vector<TaskStatus> &tasks, const Style &style)
 {
-	Table t({"Partition", "<Task", "Jobs", "Waits", "Overruns", "Misses", "Deaths", "Longest wait us",
+	Table t({"Partition", "<Task", "Jobs", "~Waits", "~Overruns", "Misses", "~Deaths", "~Longest wait us",
 		 "Longest run us", "Planned us", "<Now"});
 
 	for (const TaskStatus &task : tasks)

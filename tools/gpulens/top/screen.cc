@@ -110,7 +110,7 @@ public:
 	Top(const Options &options, const TopOptions &top_options, std::shared_ptr<const Source> source, TopFeeds feeds)
 		: options_(options), top_options_(top_options), source_(std::move(source)), feeds_(std::move(feeds)),
 		  together_(feeds_.size() > 1), alone_(together_ ? std::nullopt : std::optional<size_t>(0)),
-		  terminal_(style_of_output(options.colour).colour)
+		  terminal_(options.style().colour)
 	{
 	}
 

@@ -59,8 +59,7 @@ void write_streams(const Log &log, const std::string &folder)
 int probe_command(const Options &options, const ProbeOptions &probe_options)
 {
 	if (probe_options.list)
-		return print_text(options.json ? json_text(builtins_json())
-					       : builtins_text(style_of_output(options.colour)))
+		return print_text(options.json ? json_text(builtins_json()) : builtins_text(options.style()))
 			       ? EXIT_DONE
 			       : EXIT_PART;
 	ProgramOptions program = probe_options.program;
@@ -94,9 +93,8 @@ int probe_command(const Options &options, const ProbeOptions &probe_options)
 		write_file(probe_options.file, dump_log(log_json(log)));
 	if (!probe_options.folder.empty())
 		write_streams(log, probe_options.folder);
-	bool shown =
-		probe_options.file == "-" ||
-		print_text(options.json ? dump_log(log_json(log)) : summary_text(log, style_of_output(options.colour)));
+	bool shown = probe_options.file == "-" ||
+		     print_text(options.json ? dump_log(log_json(log)) : summary_text(log, options.style()));
 	return shown ? EXIT_DONE : EXIT_PART;
 }
 
@@ -129,7 +127,7 @@ int blocks_command(const Options &options, const BlocksOptions &blocks_options)
 	else if (verdict || within)
 		text = (verdict ? verdict_text(log, *verdict) : "") + (within ? within_text(*within) : "");
 	else if (blocks_options.file.empty() && blocks_options.cdf.empty() && blocks_options.trace.empty())
-		text = summary_text(log, style_of_output(options.colour));
+		text = summary_text(log, options.style());
 	bool shown = text.empty() || print_text(text);
 	bool violated = (verdict && !verdict->violations.empty()) || (within && !within->outside.empty());
 	return shown && !violated ? EXIT_DONE : EXIT_PART;

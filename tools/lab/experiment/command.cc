@@ -165,7 +165,7 @@ std::vector<std::string> experiment_names()
 int experiment_command(const Options &options, const ExperimentOptions &experiment_options)
 {
 	std::vector<std::string> names = experiment_options.all ? experiment_names() : experiment_options.names;
-	Style style = style_of_output(options.colour);
+	Style style = options.style();
 	json results = json::array();
 	std::string text;
 	bool failed = false, not_seen = false, unknown = false;
