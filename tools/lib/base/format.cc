@@ -99,7 +99,7 @@ std::string format_measured(u64 ns, u64 step_ns, const std::string &unit)
 		double ns;
 	};
 	static constexpr Unit UNITS[] = {{"s", 1e9}, {"ms", 1e6}, {"us", 1e3}};
-	bool below = step_ns && ns <= step_ns;
+	bool below = step_ns && ns < step_ns + step_ns / 2;
 	double value = static_cast<double>(below ? 2 * step_ns : ns);
 	const Unit *chosen = &UNITS[2];
 

@@ -16,8 +16,8 @@ template <typename Number> double to_seconds(Number ns)
 // Returns "1.049 ms" for 1048576 ns: three digits after the point, in us, ms or s.
 std::string format_duration(u64 ns);
 // Formats a time that was measured with samples step_ns apart: no digit below the step's own first one ("2.0 ms" with a step
-// of 100 us), and "<2 ms" for at most one step of 1 ms, which shows only that it took less than two. step_ns 0: as
-// format_duration(). unit: one for all values ("ms"), which is then left out; empty: one that fits.
+// of 100 us), and "<2 ms" for what is nearer to one step of 1 ms than to two: one sample saw it, so that it took less than
+// two. step_ns 0: as format_duration(). unit: one for all values ("ms"), which is then left out; empty: one that fits.
 std::string format_measured(u64 ns, u64 step_ns, const std::string &unit = "");
 // Formats a share in percent that so many observations show: "48.3" from 1000 on, "48" from 100 on, "3/10" for fewer; 0: "48.3".
 std::string format_share(double share, u64 observations);
