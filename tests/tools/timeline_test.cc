@@ -308,6 +308,18 @@ TEST(Timeline, ThePageHasItsTablesAndEscapesNames)
 	EXPECT_EQ(page.compare(0, 15, "<!DOCTYPE html>"), 0);
 }
 
+// Seen failing with "channel 11: 100.000 us at 0.000 ms, channel 11".
+TEST(Timeline, ATooltipNamesAChannelOnce)
+{
+	std::string page =
+		make_html(tool::timeline_of(make_header() + make_sample(100 * US, ON, 11, 11, 8) +
+						    make_sample(200 * US, ON, 7, 40) + make_sample(300 * US, IDLE),
+					    "x"));
+
+	EXPECT_NE(page.find("<title>channel 11: 100.000 us at 0.000 ms</title>"), page.npos) << page;
+	EXPECT_NE(page.find("<title>TSG 7: 100.000 us at 0.100 ms, channel 40</title>"), page.npos) << page;
+}
+
 // A recording with everything that a store keeps: slots, idle times, errors, bare channels, sample gaps, dropped ticks, and
 // times that go back.
 std::string of_everything(size_t samples)

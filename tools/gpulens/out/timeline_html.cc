@@ -197,13 +197,15 @@ private:
 	{
 		bool pale = interval.phase == Phase::Switching;
 
-		return draw_rectangle(
-			to_us(interval.start_ns - t_.start_ns), y, to_us(interval.end_ns - interval.start_ns),
-			fmt::format(
-				"{}><title>{}{}: {} at {:.3f} ms{}", pale ? " opacity=\".35\"" : "", describe_row(r),
-				pale ? " switching" : "", format_duration(interval.end_ns - interval.start_ns),
-				to_us(interval.start_ns - t_.start_ns) / 1000,
-				interval.channel == LENS_NONE ? "" : fmt::format(", channel {}", interval.channel)));
+		return draw_rectangle(to_us(interval.start_ns - t_.start_ns), y,
+				      to_us(interval.end_ns - interval.start_ns),
+				      fmt::format("{}><title>{}{}: {} at {:.3f} ms{}", pale ? " opacity=\".35\"" : "",
+						  describe_row(r), pale ? " switching" : "",
+						  format_duration(interval.end_ns - interval.start_ns),
+						  to_us(interval.start_ns - t_.start_ns) / 1000,
+						  r.bare || interval.channel == LENS_NONE
+							  ? ""
+							  : fmt::format(", channel {}", interval.channel)));
 	}
 
 	// Time of a row on the engine, ns, in each part of the time that is not drawn interval by interval.
