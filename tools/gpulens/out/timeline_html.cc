@@ -138,17 +138,16 @@ double to_us(u64 ns)
 	return static_cast<double>(ns) / 1000;
 }
 
+// By process, or by TSG where the process is unknown.
+using Colours = std::map<std::string, const char *>;
+
 // The part of the page of one GPU.
 class Page {
 public:
-	explicit Page(const Timeline &t) : t_(t), survey_(survey_of(t)), rows_(survey_.rows)
+	// number: of the chart on the whole page.
+	Page(const Timeline &t, size_t number, Colours &colours)
+		: t_(t), number_(number), colours_(colours), survey_(survey_of(t)), rows_(survey_.rows)
 	{
-		for (const Row &r : rows_)
-			if (!r.is_engine)
-				colour_of_tsg_[{r.bare, r.tsg}] = 0;
-		size_t n = 0;
-		for (auto &[key, colour] : colour_of_tsg_)
-			colour = n++ % std::size(TSG_COLOURS);
 		rest_ns_ = survey_.draws_all() ? 0 : t.end_ns - std::min(t.end_ns, survey_.first_until_ns);
 		shares_ = std::max<size_t>(1, MAX_FIRST_INTERVALS / std::max<size_t>(1, rows_.size()));
 		share_ns_ = std::max<u64>(1, (rest_ns_ + shares_ - 1) / shares_);
@@ -165,7 +164,13 @@ public:
 	}
 
 private:
-	const char *colour_of(const Row &r) const { return TSG_COLOURS[colour_of_tsg_.at({r.bare, r.tsg})]; }
+	const char *colour_of(const Row &r) const
+	{
+		std::string key = r.owner ? fmt::format("process {} of {}", r.owner->pid, t_.label)
+					  : fmt::format("{} of chart {}", name_task(r.bare, r.tsg), number_);
+
+		return colours_.try_emplace(key, TSG_COLOURS[colours_.size() % std::size(TSG_COLOURS)]).first->second;
+	}
 
 	std::string draw_sampling() const
 	{
@@ -330,7 +335,8 @@ private:
 		out = fmt::format(
 			      "<h2>Timeline</h2>\n<p class=\"soft\">Shows the first 50 ms: the wheel zooms, dragging "
 			      "moves, a double click shows "
-			      "everything. Pale: context "
+			      "everything. Each process has a colour, and each TSG of which no process is known. Pale: "
+			      "context "
 			      "switch.{}</p>\n<div class=\"chart\"><div class=\"names\">{}</div>\n<div><svg "
 			      "viewBox=\"0 0 {:.1f} {}\" height=\"{}\" preserveAspectRatio=\"none\" role=\"img\" "
 			      "aria-label=\"what was on each engine\">\n",
@@ -360,9 +366,10 @@ private:
 	}
 
 	const Timeline &t_;
+	size_t number_;
+	Colours &colours_;
 	Survey survey_;
 	const std::vector<Row> &rows_;
-	std::map<std::pair<bool, int>, size_t> colour_of_tsg_; // by (bare, tsg)
 	size_t shares_;                 // number of parts of the time that is not drawn interval by interval
 	size_t dropped_ = 0, lost_ = 0; // number of DroppedTicks; of those, without samples that were only late
 	u64 rest_ns_, share_ns_;        // length of that time, and of a part
@@ -378,8 +385,9 @@ void write_html(std::span<const Timeline> gpus, const Sink &sink)
 		names += (names.empty() ? "" : "; ") + t.name();
 	sink("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<title>" +
 	     escape_xml("gpulens: " + names) + "</title>\n" + STYLE_ELEMENT + "\n</head>\n<body>\n");
-	for (const Timeline &t : gpus)
-		sink(Page(t).write());
+	Colours colours;
+	for (size_t i = 0; i < gpus.size(); i++)
+		sink(Page(gpus[i], i, colours).write());
 	sink(SCRIPT_ELEMENT);
 	sink("\n</body>\n</html>\n");
 }
