@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 // Writes a timeline as a self-contained HTML page, which loads nothing. The drawing has a row for each TSG of each
-// engine, as Fig. 6 of RTAS'24 has a row for each task. The mouse wheel zooms and dragging moves; without scripts the
-// page shows the whole recording.
+// engine, as Fig. 6 of RTAS'24 has a row for each task. The mouse wheel with Ctrl zooms and dragging moves; without scripts
+// the page shows the whole recording.
 #include "gpulens/out/svg.hpp"
 #include "gpulens/out/text.hpp"
 #include "gpulens/out/timeline_out.hpp"
@@ -45,21 +45,23 @@ const svg = chart.querySelector('svg'), axis = chart.querySelector('.axis');
 const [,, whole, height] = svg.getAttribute('viewBox').split(' ').map(Number);
 let from = 0, width = Math.min(whole, 50000);
 function show() {
+  const pixels = svg.clientWidth || 1, most = Math.max(1, Math.min(10, pixels / 120)); // a label takes up to 80
   width = Math.min(whole, Math.max(20, width));
   from = Math.min(whole - width, Math.max(0, from));
   svg.setAttribute('viewBox', `${from} 0 ${width} ${height}`);
   let step = 10 ** Math.floor(Math.log10(width / 5));
-  while (width / step > 10) step *= step.toString()[0] == '2' ? 2.5 : 2;
+  while (width / step > most) step *= step.toString()[0] == '2' ? 2.5 : 2;
   axis.textContent = '';
   for (let t = Math.ceil(from / step) * step; t <= from + width; t += step) {
     const mark = document.createElement('span');
-    mark.textContent = +(t / 1000).toPrecision(8) + ' ms';
+    mark.textContent = +(t / 1000).toFixed(4) + ' ms';
     mark.style.left = (t - from) / width * 100 + '%';
-    if (t > from + width * .97) mark.style.transform = 'translateX(-100%)';
+    if ((from + width - t) / width * pixels < 40) mark.style.transform = 'translateX(-100%)';
     axis.append(mark);
   }
 }
 svg.addEventListener('wheel', e => {
+  if (!e.ctrlKey) return;
   e.preventDefault();
   const at = from + width * e.offsetX / svg.clientWidth, by = e.deltaY > 0 ? 1.25 : 0.8;
   from = at - (at - from) * by; width *= by; show();
@@ -72,6 +74,7 @@ svg.addEventListener('pointermove', e => {
 });
 svg.addEventListener('pointerup', () => held = null);
 svg.addEventListener('dblclick', () => { from = 0; width = whole; show(); });
+addEventListener('resize', show);
 show();
 }
 </script>)";
@@ -332,15 +335,16 @@ private:
 			if (count)
 				out += draw_engine(i + 1, count, (i + 1) * ROW_HEIGHT);
 		}
-		out = fmt::format(
-			      "<h2>Timeline</h2>\n<p class=\"soft\">Shows the first 50 ms: the wheel zooms, dragging "
-			      "moves, a double click shows "
-			      "everything. Each process has a colour, and each TSG of which no process is known. Pale: "
-			      "context "
-			      "switch.{}</p>\n<div class=\"chart\"><div class=\"names\">{}</div>\n<div><svg "
-			      "viewBox=\"0 0 {:.1f} {}\" height=\"{}\" preserveAspectRatio=\"none\" role=\"img\" "
-			      "aria-label=\"what was on each engine\">\n",
-			      explain_shares(), names, std::max(1.0, to_us(t_.end_ns - t_.start_ns)), height, height) +
+		out = fmt::format("<h2>Timeline</h2>\n<p class=\"soft\">Shows the first 50 ms: the wheel with Ctrl "
+				  "zooms, dragging "
+				  "moves, a double click shows "
+				  "everything. Each process has a colour, and each TSG of which no process is known. "
+				  "Pale: context "
+				  "switch.{}</p>\n<div class=\"chart\"><div class=\"names\">{}</div>\n<div><svg "
+				  "viewBox=\"0 0 {:.1f} {}\" height=\"{}\" preserveAspectRatio=\"none\" role=\"img\" "
+				  "aria-label=\"what was on each engine\">\n",
+				  explain_shares(), names, std::max(1.0, to_us(t_.end_ns - t_.start_ns)), height,
+				  height) +
 		      out + "</svg>\n<div class=\"axis\"></div></div></div>\n";
 		return out;
 	}
