@@ -308,6 +308,56 @@ TEST(Timeline, ThePageHasItsTablesAndEscapesNames)
 	EXPECT_EQ(page.compare(0, 15, "<!DOCTYPE html>"), 0);
 }
 
+// Samples every 100 us, but for two gaps of 1 ms: within a turn of TSG 7, and while the engine was idle. Three periods are no
+// gap. Seen failing with "TSG 7: 1.200 ms".
+TEST(Timeline, ThePageHatchesWhatWasNotSampled)
+{
+	const std::pair<uint64_t, int16_t> samples[] = {{100, 8},   {200, 7},   {300, 7},  {1300, 7}, {1400, 8},
+							{1500, -1}, {2500, -1}, {2600, 7}, {2700, 8}, {3000, -1}};
+	std::string s = make_header();
+
+	for (auto [us, tsg] : samples)
+		s += make_sample(us * US, tsg < 0 ? IDLE : ON, tsg);
+	std::string page = make_html(tool::timeline_of(s, "x"));
+	for (const char *line :
+	     {"<rect x=\"200.0\" y=\"22\" width=\"1000.0\" height=\"44\" fill=\"url(#gap0)\">"
+	      "<title>not sampled: 1.000 ms at 0.200 ms</title></rect>\n",
+	      "<rect x=\"1400.0\" y=\"22\" width=\"1000.0\" height=\"44\" fill=\"url(#gap0)\">"
+	      "<title>not sampled: 1.000 ms at 1.400 ms</title></rect>\n",
+	      "<title>TSG 7: 100.000 us at 0.100 ms</title>", "<title>TSG 7: 100.000 us at 1.200 ms</title>",
+	      "<title>TSG 8: 300.000 us at 2.600 ms</title>",
+	      "<i class=\"gap\"></i>not sampled for more than three periods."})
+		EXPECT_NE(page.find(line), page.npos) << line;
+	EXPECT_EQ(page.find("1.200 ms at"), page.npos);
+}
+
+// Samples that were lost are hatched from the last sample before to the first one after. Seen failing with grey from the
+// first lost tick on.
+TEST(Timeline, ThePageHatchesLostSamples)
+{
+	std::string page =
+		make_html(tool::timeline_of(make_header() + every_100us({8, 7, 7}) + make_marker(400 * US, FULL, 2) +
+						    make_sample(600 * US, ON, 7) + make_sample(700 * US, IDLE),
+					    "x"));
+
+	EXPECT_NE(page.find("<title>not sampled: 300.000 us at 0.200 ms</title>"), page.npos) << page;
+	EXPECT_NE(page.find("<title>TSG 7: 100.000 us at 0.500 ms</title>"), page.npos) << page;
+}
+
+// 3,001 gaps of 900 us with 100 us between them are one rectangle, which says that samples were taken in between. Seen failing
+// without a rectangle.
+TEST(Timeline, ManyGapsAreDrawnTogether)
+{
+	std::string s = make_header();
+
+	for (uint64_t ms = 1; ms <= 3001; ms++)
+		s += make_sample(ms * 1000 * US, ON, 7) + make_marker((ms * 1000 + 50) * US, FULL, 1) +
+		     make_sample((ms * 1000 + 900) * US, ON, 7);
+	std::string page = make_html(tool::timeline_of(s, "x"));
+	EXPECT_NE(page.find("<title>partly not sampled: 3.001 s at 0.000 ms</title>"), page.npos);
+	EXPECT_EQ(page.find("<title>not sampled"), page.npos);
+}
+
 // TSGs 7 and 9 are of one process. Seen failing with a third colour for TSG 9.
 TEST(Timeline, AProcessHasOneColourOnAllOfItsTsgs)
 {

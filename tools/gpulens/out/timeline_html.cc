@@ -18,7 +18,7 @@ namespace {
 // Browsers get slow with more rectangles. If there are more intervals, the first half of the rectangles are intervals,
 // and the other half show shares of time.
 constexpr size_t MAX_RECTANGLES = 20000, MAX_FIRST_INTERVALS = MAX_RECTANGLES / 2;
-constexpr size_t MAX_DROPPED = 2000;            // if there are more dropped ticks, close ones are drawn together
+constexpr size_t MAX_GAPS = 2000;               // if there are more, close ones are drawn together
 constexpr int ROW_HEIGHT = 22, BAR_HEIGHT = 16; // pixels
 
 const char STYLE_ELEMENT[] = R"(<style>
@@ -36,12 +36,13 @@ svg { width: 100%; display: block; cursor: grab; background: linear-gradient(var
 .axis { position: relative; height: 1.6em; color: var(--soft); font-size: 12px; }
 .axis span { position: absolute; transform: translateX(-50%); white-space: nowrap; }
 i { display: inline-block; width: .8em; height: .8em; margin-right: .4em; vertical-align: -1px; }
+i.gap { width: 2em; background: repeating-linear-gradient(135deg, #888 0 2px, #0000 2px 4px); }
 </style>)";
 
 // Zooms and moves by changing the viewBox, whose unit is a microsecond; rectangles do not change.
 const char SCRIPT_ELEMENT[] = R"(<script>
 for (const chart of document.querySelectorAll('.chart')) {
-const svg = chart.querySelector('svg'), axis = chart.querySelector('.axis');
+const svg = chart.querySelector('svg'), axis = chart.querySelector('.axis'), hatch = chart.querySelector('pattern');
 const [,, whole, height] = svg.getAttribute('viewBox').split(' ').map(Number);
 let from = 0, width = Math.min(whole, 50000);
 function show() {
@@ -49,6 +50,7 @@ function show() {
   width = Math.min(whole, Math.max(20, width));
   from = Math.min(whole - width, Math.max(0, from));
   svg.setAttribute('viewBox', `${from} 0 ${width} ${height}`);
+  hatch.setAttribute('patternTransform', `scale(${width / pixels} 1) rotate(45)`);
   let step = 10 ** Math.floor(Math.log10(width / 5));
   while (width / step > most) step *= step.toString()[0] == '2' ? 2.5 : 2;
   axis.textContent = '';
@@ -91,10 +93,46 @@ struct Row {
 	std::optional<Owner> owner{};
 };
 
+// Reads the intervals of a track without its gaps: an interval that goes on after one is two.
+class SeenIntervals {
+public:
+	SeenIntervals(const Timeline &t, size_t track)
+		: intervals_(t.intervals_of(track)), gaps_(t, track), gap_(gaps_.next())
+	{
+	}
+
+	const Interval *next()
+	{
+		const Interval *from = rest_ ? &*rest_ : intervals_.next();
+
+		if (!from)
+			return nullptr;
+		part_ = *from;
+		rest_.reset();
+		while (gap_ && gap_->to_ns <= part_.start_ns)
+			gap_ = gaps_.next();
+		if (!gap_ || gap_->from_ns >= part_.end_ns)
+			return &part_;
+		if (gap_->to_ns < part_.end_ns) {
+			rest_ = part_;
+			rest_->start_ns = gap_->to_ns;
+		}
+		part_.end_ns = std::max(part_.start_ns, gap_->from_ns);
+		return &part_;
+	}
+
+private:
+	TimelineReader<Interval> intervals_;
+	UnseenGaps gaps_;
+	const SampleGap *gap_;
+	Interval part_;
+	std::optional<Interval> rest_; // what is left of the last interval
+};
+
 // What a first pass over all intervals finds.
 struct Survey {
 	std::vector<Row> rows;
-	size_t intervals = 0;
+	size_t intervals = 0, gaps = 0;
 	u64 first_until_ns = 0; // intervals that start before are drawn one by one, or all if there are few
 
 	bool draws_all() const { return intervals <= MAX_RECTANGLES; }
@@ -107,7 +145,7 @@ Survey survey_of(const Timeline &t)
 
 	for (size_t i = 0; i < t.tracks.size(); i++) {
 		std::map<std::pair<bool, int>, std::optional<Owner>> owners; // by (bare, tsg)
-		TimelineReader<Interval> intervals = t.intervals_of(i);
+		SeenIntervals intervals(t, i);
 		while (const Interval *interval = intervals.next()) {
 			if (interval->phase == Phase::Error)
 				continue;
@@ -121,6 +159,9 @@ Survey survey_of(const Timeline &t)
 		}
 		if (owners.empty())
 			continue;
+		UnseenGaps gaps(t, i);
+		while (gaps.next())
+			s.gaps++;
 		s.rows.push_back({i, LENS_NONE, false, true, {}});
 		for (const auto &[key, owner] : owners)
 			s.rows.push_back({i, key.second, key.first, false, owner});
@@ -175,6 +216,8 @@ private:
 		return colours_.try_emplace(key, TSG_COLOURS[colours_.size() % std::size(TSG_COLOURS)]).first->second;
 	}
 
+	const char *name_unseen() const { return t_.period_us ? "not sampled" : "not recorded"; }
+
 	std::string draw_sampling() const
 	{
 		if (!t_.period_us)
@@ -190,7 +233,7 @@ private:
 
 		if (t_.lost)
 			out += fmt::format("<p>{} ticks have no samples, in {} places{}.</p>\n", t_.lost, dropped_,
-					   lost_ ? "; grey: samples were lost" : ": the sampler was late");
+					   lost_ ? "" : ": the sampler was late");
 		return out;
 	}
 
@@ -256,8 +299,8 @@ private:
 		std::map<std::pair<bool, int>, size_t> row_of_tsg; // from first on
 		std::vector<std::string> drawn(count);
 		std::vector<Shares> shares(count);
-		TimelineReader<Interval> intervals = t_.intervals_of(rows_[first].track);
-		std::string out;
+		SeenIntervals intervals(t_, rows_[first].track);
+		std::string out = draw_gaps(rows_[first].track, y, count * ROW_HEIGHT);
 
 		for (size_t i = 0; i < count; i++)
 			row_of_tsg[{rows_[first + i].bare, rows_[first + i].tsg}] = i;
@@ -276,29 +319,40 @@ private:
 		return out;
 	}
 
-	// Draws a grey rectangle where samples were lost.
-	std::string draw_dropped(size_t height) const
+	// Draws nothing without a length.
+	std::string draw_gap(u64 from_ns, u64 length_ns, size_t y, size_t height, const char *what = "") const
 	{
-		u64 close = lost_ > MAX_DROPPED ? (t_.end_ns - t_.start_ns) / MAX_DROPPED : 0;
-		u64 from = 0, to = 0;
+		if (!length_ns)
+			return "";
+		return fmt::format("<rect x=\"{:.1f}\" y=\"{}\" width=\"{:.1f}\" height=\"{}\" fill=\"url(#gap{})\">"
+				   "<title>{}{}: {} at {:.3f} ms</title></rect>\n",
+				   to_us(from_ns - t_.start_ns), y, to_us(length_ns), height, number_, what,
+				   name_unseen(), format_duration(length_ns), to_us(from_ns - t_.start_ns) / 1000);
+	}
+
+	// Hatches the gaps of an engine, at the height of its rows.
+	std::string draw_gaps(size_t track, size_t y, size_t height) const
+	{
+		u64 close = survey_.gaps > MAX_GAPS ? (t_.end_ns - t_.start_ns) / MAX_GAPS * t_.tracks.size() : 0;
+		std::optional<SampleGap> joined;
+		bool whole = true;
 		std::string out;
+		UnseenGaps gaps(t_, track);
 		auto draw = [&] {
-			if (to > from)
-				out += fmt::format(
-					"<rect x=\"{:.1f}\" y=\"0\" width=\"{}\" height=\"{}\" fill=\"#8886\"/>\n",
-					to_us(from - t_.start_ns), (to - from) / 1000, height);
+			if (joined)
+				out += draw_gap(joined->from_ns, joined->to_ns - joined->from_ns, y, height,
+						whole ? "" : "partly ");
 		};
 
-		TimelineReader<DroppedTicks> all = t_.all_dropped();
-		while (const DroppedTicks *d = all.next()) {
-			if (d->time_ns < t_.start_ns || d->kind == GPULENS_SAMPLE_LATE)
+		while (const SampleGap *gap = gaps.next()) {
+			if (close && joined && gap->from_ns <= joined->to_ns + close) {
+				joined->to_ns = std::max(joined->to_ns, gap->to_ns);
+				whole = false;
 				continue;
-			u64 end = d->time_ns + u64{d->ticks} * t_.period_us * 1000;
-			if (!close || to == 0 || d->time_ns > to + close) {
-				draw();
-				from = d->time_ns;
 			}
-			to = std::max(close ? to : 0, end);
+			draw();
+			joined = *gap;
+			whole = true;
 		}
 		draw();
 		return out;
@@ -322,7 +376,6 @@ private:
 
 		if (rows_.empty())
 			return "<p>All engines were idle.</p>\n";
-		out += draw_dropped(height);
 		for (size_t i = 0; i < rows_.size(); i++) {
 			const Row &r = rows_[i];
 			names += r.is_engine ? fmt::format("<div class=\"engine\">{}</div>",
@@ -335,18 +388,22 @@ private:
 			if (count)
 				out += draw_engine(i + 1, count, (i + 1) * ROW_HEIGHT);
 		}
-		out = fmt::format("<h2>Timeline</h2>\n<p class=\"soft\">Shows the first 50 ms: the wheel with Ctrl "
-				  "zooms, dragging "
-				  "moves, a double click shows "
-				  "everything. Each process has a colour, and each TSG of which no process is known. "
-				  "Pale: context "
-				  "switch.{}</p>\n<div class=\"chart\"><div class=\"names\">{}</div>\n<div><svg "
-				  "viewBox=\"0 0 {:.1f} {}\" height=\"{}\" preserveAspectRatio=\"none\" role=\"img\" "
-				  "aria-label=\"what was on each engine\">\n",
-				  explain_shares(), names, std::max(1.0, to_us(t_.end_ns - t_.start_ns)), height,
-				  height) +
-		      out + "</svg>\n<div class=\"axis\"></div></div></div>\n";
-		return out;
+		double whole = std::max(1.0, to_us(t_.end_ns - t_.start_ns));
+		return fmt::format("<h2>Timeline</h2>\n<p class=\"soft\">Shows the first 50 ms: the wheel with Ctrl "
+				   "zooms, dragging "
+				   "moves, a double click shows everything.{} Each process has a colour, and each "
+				   "TSG of which no process is known. Pale: context switch. <i "
+				   "class=\"gap\"></i>{}{}.</p>\n",
+				   explain_shares(), name_unseen(),
+				   t_.period_us ? " for more than three periods" : "") +
+		       fmt::format("<div class=\"chart\"><div class=\"names\">{}</div>\n<div><svg "
+				   "viewBox=\"0 0 {:.1f} {}\" height=\"{}\" preserveAspectRatio=\"none\" "
+				   "role=\"img\" aria-label=\"what was on each engine\">\n<pattern id=\"gap{}\" "
+				   "width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\" patternTransform="
+				   "\"scale({:.3f} 1) rotate(45)\"><path d=\"M0 0V6\" stroke=\"#888\" "
+				   "stroke-width=\"4\"/></pattern>\n",
+				   names, whole, height, height, number_, whole / 1000) +
+		       out + "</svg>\n<div class=\"axis\"></div></div></div>\n";
 	}
 
 	std::string draw_table() const
@@ -364,9 +421,8 @@ private:
 			out += "</tr>\n";
 		}
 		return out + "</tbody></table>\n<p class=\"soft\">Slots that are cut off by the ends of the recording, "
-			     "or by a gap of more than "
-			     "three sampling periods, are not "
-			     "measured.</p>\n";
+			     "or by a gap of more than three sampling periods, are not measured, but count in "
+			     "Time.</p>\n";
 	}
 
 	const Timeline &t_;

@@ -150,9 +150,8 @@ namespace {
 class SlotCounter {
 public:
 	SlotCounter(const Timeline &t, size_t track)
-		: t_(t), runlist_(t.tracks[track].engine.runlist), gaps_(t.sample_gaps_of(track))
+		: t_(t), runlist_(t.tracks[track].engine.runlist), gaps_(t, track), gap_(gaps_.next())
 	{
-		next_gap();
 	}
 
 	void take(const Interval &i)
@@ -184,8 +183,8 @@ public:
 		slots.owner = owner;
 		slots.on_ns += end_ns_ - start;
 		// Next to a gap, and at the recording's ends, the real start or end of the slot is unknown.
-		while (gap_ && (gap_->to_ns < start || !cuts_slot(*gap_)))
-			next_gap();
+		while (gap_ && gap_->to_ns < start)
+			gap_ = gaps_.next();
 		bool cut = start <= t_.start_ns || continues_ || (gap_ && gap_->from_ns <= end_ns_);
 		if (!cut)
 			slots.lengths_ns.add(end_ns_ - start);
@@ -195,19 +194,10 @@ public:
 	std::map<std::tuple<bool, int, u32>, Slots> by_tsg; // by (bare, tsg, pid)
 
 private:
-	bool cuts_slot(const SampleGap &g) const { return g.lost || g.to_ns - g.from_ns > t_.longest_step_ns(); }
-
-	void next_gap()
-	{
-		const SampleGap *g = gaps_.next();
-
-		gap_ = g ? std::optional(*g) : std::nullopt;
-	}
-
 	const Timeline &t_;
 	int runlist_;
-	TimelineReader<SampleGap> gaps_;
-	std::optional<SampleGap> gap_;
+	UnseenGaps gaps_;
+	const SampleGap *gap_;
 	std::optional<Interval> first_; // first interval of the current slot
 	u64 end_ns_ = 0;
 	bool continues_ = false;

@@ -122,8 +122,7 @@ private:
 	std::map<unsigned, std::array<Bin, BINS>> octaves_;
 };
 
-// The slots of one TSG on an engine. A slot is not measured if the recording's ends, lost samples or a gap longer than
-// longest_step_ns() cut it.
+// The slots of one TSG on an engine. A slot is not measured if the recording's ends or one of UnseenGaps cut it.
 struct Slots {
 	int tsg = LENS_NONE;
 	bool bare = false;
@@ -168,8 +167,6 @@ struct Timeline {
 	// step.
 	u64 step_median_ns = 0, step_p99_ns = 0, step_max_ns = 0;
 
-	// Slots that a longer gap between samples cuts are not measured: three steps.
-	u64 longest_step_ns() const { return 3 * std::max<u64>(step_median_ns, u64{period_us} * 1000); }
 	double seconds() const { return static_cast<double>(end_ns - start_ns) / 1e9; }
 	std::vector<Slots> slots(size_t track) const; // one element per TSG
 	TimelineReader<Interval> intervals_of(size_t track) const
@@ -186,6 +183,30 @@ struct Timeline {
 	std::string name() const; // "gpu0: AD102 (Ada), 0000:01:00.0"
 	// Nanoseconds since 1970, UTC, of a time of CLOCK_MONOTONIC, by the last clocks of the recording; nothing: unknown.
 	std::optional<u64> unix_ns(u64 monotonic_ns) const;
+};
+
+// Reads the gaps of a track of which nothing is known: samples were lost, or it is longer than three steps.
+class UnseenGaps {
+public:
+	UnseenGaps(const Timeline &t, size_t track)
+		: gaps_(t.sample_gaps_of(track)),
+		  longest_ns_(3 * std::max<u64>(t.step_median_ns, u64{t.period_us} * 1000))
+	{
+	}
+
+	// As TimelineReader's.
+	const SampleGap *next()
+	{
+		const SampleGap *gap = gaps_.next();
+
+		while (gap && !gap->lost && gap->to_ns - gap->from_ns <= longest_ns_)
+			gap = gaps_.next();
+		return gap;
+	}
+
+private:
+	TimelineReader<SampleGap> gaps_;
+	u64 longest_ns_;
 };
 
 // Builds a Timeline from a stream of samples, in pieces of any size. Keeps intervals, not samples.
