@@ -108,6 +108,38 @@ def test_a_recording_without_clocks_is_beside_no_other(files: typing.List[str], 
     assert done.returncode == 2 and "--clock" in done.stderr and not trace.exists()
 
 
+# --- HTML
+
+def test_charts_have_one_time_axis(files: typing.List[str], tmp_path: pathlib.Path) -> None:
+    """150 s from alpha's begin on; beta's 30 s begin 30 s later, the rest of its chart is hatched. A process has one
+    colour on all engines. Seen failing with an axis of 30 s for beta, and another colour for TSG 7."""
+    run_report(*files, "-o", str(tmp_path / "fleet.html"))
+    page = (tmp_path / "fleet.html").read_text()
+    assert re.findall(r'class="(chart[^"]*)"', page) == ["chart common", "chart common"]
+    assert re.findall(r'viewBox="(.*?)"', page) == ["0.0 0 150000000.0 110", "-30000000.0 0 150000000.0 66"]
+    assert page.count("All GPUs have one time axis: 0 ms is 2026-11-23 23:59:00.000000 UTC.") == 2
+    assert re.findall(r'<rect x="(.*?)" y="0" width="(.*?)" .*<title>(not sampled.*?)</title>', page) == [
+        ("-30000000.0", "30000000.0", "not sampled: 30.000 s at 0.000 ms"),
+        ("30000000.0", "90000000.0", "not sampled: 90.000 s at 60000.000 ms")]
+    assert '<rect x="0.0" y="25" width="20000000.0" height="16"><title>TSG 5 (300 python3): 20.000 s at 30000' in page
+    assert re.findall(r'background:(#\w+)"></i>(.*?)</div>', page) == [
+        ("#0072b2", "TSG 5 (100 python3)"), ("#e69f00", "TSG 6 (200 train, fast)"), ("#0072b2", "TSG 7 (100 python3)"),
+        ("#009e73", "TSG 5 (300 python3)"), ("#cc79a7", "TSG 9")]
+
+
+def test_charts_without_clocks_have_axes_of_their_own(files: typing.List[str], tmp_path: pathlib.Path) -> None:
+    """As soon as one recording has no clocks; the page says so. One recording needs no such words."""
+    old = tmp_path / "old.rec"
+    old.write_bytes(make_recording((GR,), [Turn(0, 5, 50, 70)]))
+    run_report(files[0], str(old), "-o", str(tmp_path / "a.html"))
+    page = (tmp_path / "a.html").read_text()
+    assert re.findall(r'viewBox="(.*?)"', page) == ["0.0 0 150000000.0 110", "0.0 0 20000000.0 44"]
+    assert page.count("Each GPU has a time axis of its own, as not all recordings have a wall clock.") == 2
+    assert 'class="chart common"' not in page and "<title>not sampled" not in page
+    run_report(files[0], "-o", str(tmp_path / "a.html"))
+    assert "time axis" not in (tmp_path / "a.html").read_text()
+
+
 # --- CSV
 
 def rows_of(path: pathlib.Path) -> typing.List[typing.Dict[str, str]]:

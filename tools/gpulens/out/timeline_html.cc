@@ -4,6 +4,7 @@
 // the page shows the whole recording.
 #include "gpulens/out/svg.hpp"
 #include "gpulens/out/text.hpp"
+#include "gpulens/out/timeline_csv.hpp"
 #include "gpulens/out/timeline_out.hpp"
 #include "lib/base/format.hpp"
 
@@ -39,17 +40,20 @@ i { display: inline-block; width: .8em; height: .8em; margin-right: .4em; vertic
 i.gap { width: 2em; background: repeating-linear-gradient(135deg, #888 0 2px, #0000 2px 4px); }
 </style>)";
 
-// Zooms and moves by changing the viewBox, whose unit is a microsecond; rectangles do not change.
+// Zooms and moves by changing the viewBox, whose unit is a microsecond; rectangles do not change. Charts with a common time
+// axis are zoomed and moved together; at first they show where the last of their recordings begins.
 const char SCRIPT_ELEMENT[] = R"(<script>
-for (const chart of document.querySelectorAll('.chart')) {
-const svg = chart.querySelector('svg'), axis = chart.querySelector('.axis'), hatch = chart.querySelector('pattern');
-const [,, whole, height] = svg.getAttribute('viewBox').split(' ').map(Number);
-let from = 0, width = Math.min(whole, 50000);
-function show() {
+const all = [...document.querySelectorAll('.chart')];
+for (const charts of all[0]?.matches('.common') ? [all] : all.map(chart => [chart])) {
+const views = charts.map(chart => {
+  const svg = chart.querySelector('svg'), [x,, whole, height] = svg.getAttribute('viewBox').split(' ').map(Number);
+  return {svg, axis: chart.querySelector('.axis'), hatch: chart.querySelector('pattern'), x, whole, height};
+});
+const whole = views[0].whole;
+let from = -Math.min(...views.map(view => view.x)), width = Math.min(whole, 50000), held = null;
+function drawView({svg, axis, hatch, x, height}) {
   const pixels = svg.clientWidth || 1, most = Math.max(1, Math.min(10, pixels / 120)); // a label takes up to 80
-  width = Math.min(whole, Math.max(20, width));
-  from = Math.min(whole - width, Math.max(0, from));
-  svg.setAttribute('viewBox', `${from} 0 ${width} ${height}`);
+  svg.setAttribute('viewBox', `${from + x} 0 ${width} ${height}`);
   hatch.setAttribute('patternTransform', `scale(${width / pixels} 1) rotate(45)`);
   let step = 10 ** Math.floor(Math.log10(width / 5));
   while (width / step > most) step *= step.toString()[0] == '2' ? 2.5 : 2;
@@ -62,13 +66,18 @@ function show() {
     axis.append(mark);
   }
 }
+function show() {
+  width = Math.min(whole, Math.max(20, width));
+  from = Math.min(whole - width, Math.max(0, from));
+  views.forEach(drawView);
+}
+for (const {svg} of views) {
 svg.addEventListener('wheel', e => {
   if (!e.ctrlKey) return;
   e.preventDefault();
   const at = from + width * e.offsetX / svg.clientWidth, by = e.deltaY > 0 ? 1.25 : 0.8;
   from = at - (at - from) * by; width *= by; show();
 }, {passive: false});
-let held = null;
 svg.addEventListener('pointerdown', e => { held = e.clientX; svg.setPointerCapture(e.pointerId); });
 svg.addEventListener('pointermove', e => {
   if (held === null) return;
@@ -76,6 +85,7 @@ svg.addEventListener('pointermove', e => {
 });
 svg.addEventListener('pointerup', () => held = null);
 svg.addEventListener('dblclick', () => { from = 0; width = whole; show(); });
+}
 addEventListener('resize', show);
 show();
 }
@@ -92,6 +102,32 @@ struct Row {
 	bool is_engine;
 	std::optional<Owner> owner{};
 };
+
+// The time axis of a chart. Its coordinates begin at the start of its recording.
+struct Axis {
+	u64 before_ns = 0, whole_ns = 0;      // from the axis' zero to that start; length of the axis
+	std::optional<u64> zero_unix_ns = {}; // of an axis that all charts of the page have
+};
+
+// Returns a common axis by the wall clocks; if a recording has none, an axis of each chart.
+std::vector<Axis> find_axes(std::span<const Timeline> gpus)
+{
+	std::vector<Axis> axes;
+	u64 first = ~u64{0}, last = 0;
+	bool common = gpus.size() > 1;
+
+	for (const Timeline &t : gpus) {
+		common = common && t.clocks;
+		if (!common || !t.end_ns) // without samples it has no chart
+			continue;
+		first = std::min(first, *t.unix_ns(t.start_ns));
+		last = std::max(last, *t.unix_ns(t.end_ns));
+	}
+	for (const Timeline &t : gpus)
+		axes.push_back(common ? Axis{*t.unix_ns(t.start_ns) - first, last - first, first}
+				      : Axis{0, t.end_ns - t.start_ns});
+	return axes;
+}
 
 // Reads the intervals of a track without its gaps: an interval that goes on after one is two.
 class SeenIntervals {
@@ -188,9 +224,10 @@ using Colours = std::map<std::string, const char *>;
 // The part of the page of one GPU.
 class Page {
 public:
-	// number: of the chart on the whole page.
-	Page(const Timeline &t, size_t number, Colours &colours)
-		: t_(t), number_(number), colours_(colours), survey_(survey_of(t)), rows_(survey_.rows)
+	// number: of the chart on the whole page, of count charts.
+	Page(const Timeline &t, const Axis &axis, size_t number, size_t count, Colours &colours)
+		: t_(t), axis_(axis), number_(number), count_(count), colours_(colours), survey_(survey_of(t)),
+		  rows_(survey_.rows)
 	{
 		rest_ns_ = survey_.draws_all() ? 0 : t.end_ns - std::min(t.end_ns, survey_.first_until_ns);
 		shares_ = std::max<size_t>(1, MAX_FIRST_INTERVALS / std::max<size_t>(1, rows_.size()));
@@ -217,6 +254,9 @@ private:
 	}
 
 	const char *name_unseen() const { return t_.period_us ? "not sampled" : "not recorded"; }
+
+	// Time on the axis, ms.
+	double to_axis_ms(u64 ns) const { return to_us(ns - t_.start_ns + axis_.before_ns) / 1000; }
 
 	std::string draw_sampling() const
 	{
@@ -248,15 +288,14 @@ private:
 	{
 		bool pale = interval.phase == Phase::Switching;
 
-		return draw_rectangle(to_us(interval.start_ns - t_.start_ns), y,
-				      to_us(interval.end_ns - interval.start_ns),
-				      fmt::format("{}><title>{}{}: {} at {:.3f} ms{}", pale ? " opacity=\".35\"" : "",
-						  describe_row(r), pale ? " switching" : "",
-						  format_duration(interval.end_ns - interval.start_ns),
-						  to_us(interval.start_ns - t_.start_ns) / 1000,
-						  r.bare || interval.channel == LENS_NONE
-							  ? ""
-							  : fmt::format(", channel {}", interval.channel)));
+		return draw_rectangle(
+			to_us(interval.start_ns - t_.start_ns), y, to_us(interval.end_ns - interval.start_ns),
+			fmt::format("{}><title>{}{}: {} at {:.3f} ms{}", pale ? " opacity=\".35\"" : "",
+				    describe_row(r), pale ? " switching" : "",
+				    format_duration(interval.end_ns - interval.start_ns), to_axis_ms(interval.start_ns),
+				    r.bare || interval.channel == LENS_NONE
+					    ? ""
+					    : fmt::format(", channel {}", interval.channel)));
 	}
 
 	// Time of a row on the engine, ns, in each part of the time that is not drawn interval by interval.
@@ -287,7 +326,8 @@ private:
 					at, y, to_us(share_ns_),
 					fmt::format(" opacity=\"{:.2f}\"><title>{}: {:.1f}% of {} at {:.3f} ms",
 						    std::max(0.05, share), describe_row(r), 100 * share,
-						    format_duration(share_ns_), at / 1000));
+						    format_duration(share_ns_),
+						    to_axis_ms(survey_.first_until_ns + i * share_ns_)));
 		}
 		return out;
 	}
@@ -319,15 +359,16 @@ private:
 		return out;
 	}
 
-	// Draws nothing without a length.
+	// Draws nothing without a length. from_ns may be before the recording.
 	std::string draw_gap(u64 from_ns, u64 length_ns, size_t y, size_t height, const char *what = "") const
 	{
 		if (!length_ns)
 			return "";
 		return fmt::format("<rect x=\"{:.1f}\" y=\"{}\" width=\"{:.1f}\" height=\"{}\" fill=\"url(#gap{})\">"
 				   "<title>{}{}: {} at {:.3f} ms</title></rect>\n",
-				   to_us(from_ns - t_.start_ns), y, to_us(length_ns), height, number_, what,
-				   name_unseen(), format_duration(length_ns), to_us(from_ns - t_.start_ns) / 1000);
+				   static_cast<double>(static_cast<int64_t>(from_ns - t_.start_ns)) / 1000, y,
+				   to_us(length_ns), height, number_, what, name_unseen(), format_duration(length_ns),
+				   to_axis_ms(from_ns));
 	}
 
 	// Hatches the gaps of an engine, at the height of its rows.
@@ -369,6 +410,15 @@ private:
 			format_duration(share_ns_));
 	}
 
+	std::string explain_axis() const
+	{
+		if (axis_.zero_unix_ns)
+			return fmt::format(" All GPUs have one time axis: 0 ms is {} UTC.",
+					   utc_text(*axis_.zero_unix_ns));
+		return count_ > 1 ? " Each GPU has a time axis of its own, as not all recordings have a wall clock."
+				  : "";
+	}
+
 	std::string draw_chart() const
 	{
 		size_t height = rows_.size() * ROW_HEIGHT;
@@ -376,6 +426,8 @@ private:
 
 		if (rows_.empty())
 			return "<p>All engines were idle.</p>\n";
+		out += draw_gap(t_.start_ns - axis_.before_ns, axis_.before_ns, 0, height) +
+		       draw_gap(t_.end_ns, axis_.whole_ns - axis_.before_ns - (t_.end_ns - t_.start_ns), 0, height);
 		for (size_t i = 0; i < rows_.size(); i++) {
 			const Row &r = rows_[i];
 			names += r.is_engine ? fmt::format("<div class=\"engine\">{}</div>",
@@ -388,21 +440,23 @@ private:
 			if (count)
 				out += draw_engine(i + 1, count, (i + 1) * ROW_HEIGHT);
 		}
-		double whole = std::max(1.0, to_us(t_.end_ns - t_.start_ns));
-		return fmt::format("<h2>Timeline</h2>\n<p class=\"soft\">Shows the first 50 ms: the wheel with Ctrl "
-				   "zooms, dragging "
-				   "moves, a double click shows everything.{} Each process has a colour, and each "
+		double whole = std::max(1.0, to_us(axis_.whole_ns));
+		return fmt::format("<h2>Timeline</h2>\n<p class=\"soft\">Shows {}: the wheel with Ctrl zooms, dragging "
+				   "moves, a double click shows everything.{}{} Each process has a colour, and each "
 				   "TSG of which no process is known. Pale: context switch. <i "
 				   "class=\"gap\"></i>{}{}.</p>\n",
-				   explain_shares(), name_unseen(),
+				   axis_.zero_unix_ns ? "50 ms from the start of the last recording"
+						      : "the first 50 ms",
+				   explain_axis(), explain_shares(), name_unseen(),
 				   t_.period_us ? " for more than three periods" : "") +
-		       fmt::format("<div class=\"chart\"><div class=\"names\">{}</div>\n<div><svg "
-				   "viewBox=\"0 0 {:.1f} {}\" height=\"{}\" preserveAspectRatio=\"none\" "
+		       fmt::format("<div class=\"chart{}\"><div class=\"names\">{}</div>\n<div><svg "
+				   "viewBox=\"{:.1f} 0 {:.1f} {}\" height=\"{}\" preserveAspectRatio=\"none\" "
 				   "role=\"img\" aria-label=\"what was on each engine\">\n<pattern id=\"gap{}\" "
 				   "width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\" patternTransform="
 				   "\"scale({:.3f} 1) rotate(45)\"><path d=\"M0 0V6\" stroke=\"#888\" "
 				   "stroke-width=\"4\"/></pattern>\n",
-				   names, whole, height, height, number_, whole / 1000) +
+				   axis_.zero_unix_ns ? " common" : "", names, 0 - to_us(axis_.before_ns), whole,
+				   height, height, number_, whole / 1000) +
 		       out + "</svg>\n<div class=\"axis\"></div></div></div>\n";
 	}
 
@@ -426,7 +480,8 @@ private:
 	}
 
 	const Timeline &t_;
-	size_t number_;
+	const Axis &axis_;
+	size_t number_, count_;
 	Colours &colours_;
 	Survey survey_;
 	const std::vector<Row> &rows_;
@@ -445,9 +500,10 @@ void write_html(std::span<const Timeline> gpus, const Sink &sink)
 		names += (names.empty() ? "" : "; ") + t.name();
 	sink("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<title>" +
 	     escape_xml("gpulens: " + names) + "</title>\n" + STYLE_ELEMENT + "\n</head>\n<body>\n");
+	std::vector<Axis> axes = find_axes(gpus);
 	Colours colours;
 	for (size_t i = 0; i < gpus.size(); i++)
-		sink(Page(gpus[i], i, colours).write());
+		sink(Page(gpus[i], axes[i], i, gpus.size(), colours).write());
 	sink(SCRIPT_ELEMENT);
 	sink("\n</body>\n</html>\n");
 }
