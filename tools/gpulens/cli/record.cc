@@ -104,7 +104,7 @@ void add_report(CLI::App &parser, CommandLine &line)
 		if (arguments->recordings.size() > 1 && output.clock == TraceClock::Boottime)
 			throw CLI::ValidationError("--clock",
 						   "several recordings have no clock in common but realtime");
-		line.status = write_report(arguments->recordings, output);
+		line.status = write_report(line.options, arguments->recordings, output);
 	});
 }
 

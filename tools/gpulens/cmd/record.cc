@@ -313,12 +313,12 @@ private:
 	std::map<u32, std::string> waiting_; // records of steps, by GPU
 };
 
-std::string timelines_text(std::span<const Timeline> all)
+std::string timelines_text(std::span<const Timeline> all, const Style &style)
 {
 	std::string text;
 
 	for (const Timeline &t : all)
-		text += (text.empty() ? "" : "\n") + timeline_text(t);
+		text += (text.empty() ? "" : "\n") + timeline_text(t, style);
 	return text;
 }
 
@@ -355,7 +355,7 @@ int record_samples(const Options &options, const RecordOptions &record_options)
 			write_timelines(timelines, file, output.clock.value_or(TraceClock::Boottime));
 	if (!output.dataset.empty())
 		add_to_dataset(timelines, output.dataset, "the recording");
-	if (!print_text(timelines_text(timelines)))
+	if (!print_text(timelines_text(timelines, options.style())))
 		return EXIT_PART;
 	return recorder.report_errors() && all ? EXIT_DONE : EXIT_PART;
 }
@@ -384,7 +384,7 @@ std::vector<Timeline> timelines_of_file(const std::string &recording, const Time
 
 } // namespace
 
-int write_report(const std::vector<std::string> &recordings, TimelineOutput output)
+int write_report(const Options &options, const std::vector<std::string> &recordings, TimelineOutput output)
 {
 	bool several = recordings.size() > 1;
 	std::vector<Timeline> all;
@@ -411,7 +411,7 @@ int write_report(const std::vector<std::string> &recordings, TimelineOutput outp
 	for (const std::string &file : output.files)
 		write_timelines(all, file,
 				output.clock.value_or(several ? TraceClock::Realtime : TraceClock::Boottime));
-	return print_text(timelines_text(all)) ? EXIT_DONE : EXIT_PART;
+	return print_text(timelines_text(all, options.style())) ? EXIT_DONE : EXIT_PART;
 }
 
 } // namespace tool

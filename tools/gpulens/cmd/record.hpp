@@ -31,6 +31,6 @@ struct RecordOptions {
 int record_samples(const Options &options, const RecordOptions &record_options);
 // Converts recordings of gpulens record, of one or more machines. Without an output, writes a page beside the recording,
 // NAME.html; several recordings need an output.
-int write_report(const std::vector<std::string> &recordings, TimelineOutput output);
+int write_report(const Options &options, const std::vector<std::string> &recordings, TimelineOutput output);
 
 } // namespace tool

@@ -27,6 +27,7 @@ std::string interval_label(const Interval &i)
 }
 
 constexpr size_t SLOT_COLUMNS = 8;    // of the table of slots, without those of owners
+constexpr size_t SHORTEST_COLUMN = 6; // of the table of slots; it and those behind it are left out first
 constexpr size_t MAX_HEAD_BYTES = 10; // of a packet's tag and length
 constexpr u32 TRACE_PACKET = 1;       // field number of Trace.packet
 constexpr u32 STATE_CLEARED = 1;      // SEQ_INCREMENTAL_STATE_CLEARED of TracePacket.sequence_flags
@@ -329,7 +330,7 @@ SlotTable slot_table(const Timeline &t, const std::string &none)
 	return table;
 }
 
-std::string timeline_text(const Timeline &t)
+std::string timeline_text(const Timeline &t, const Style &style)
 {
 	std::string out = fmt::format("{}: {:.3f} s, ", t.name(), t.seconds());
 
@@ -343,13 +344,16 @@ std::string timeline_text(const Timeline &t)
 	if (!t.why_sampled.empty())
 		out += fmt::format("sampled, as the driver gives no records of context switches: {}\n", t.why_sampled);
 	SlotTable slots = slot_table(t, "-");
-	for (size_t i = 0; i < slots.titles.size(); i++)
+	for (size_t i = 0; i < slots.titles.size(); i++) {
 		if (!i || i >= SLOT_COLUMNS)
 			slots.titles[i] = '<' + slots.titles[i];
+		if (i >= SHORTEST_COLUMN)
+			slots.titles[i] = '~' + slots.titles[i];
+	}
 	Table table(slots.titles);
 	for (const std::vector<std::string> &row : slots.rows)
 		table.add({row.begin(), row.end()});
-	out += table.empty() ? "all engines were idle\n" : table.str({});
+	out += table.empty() ? "all engines were idle\n" : table.str(style);
 	return out + schedule_tracks_text(t);
 }
 

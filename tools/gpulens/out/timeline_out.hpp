@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 // Writes timelines as CSV, Perfetto traces, HTML pages and tables.
 #pragma once
+#include "gpulens/out/table.hpp"
 #include "lib/timeline/timeline.hpp"
 
 #include <functional>
@@ -53,6 +54,6 @@ inline void write_html(const Timeline &t, const Sink &sink)
 	write_html(std::span(&t, 1), sink);
 }
 // Returns the table of slots as text, after a line on the quality of the sampling.
-std::string timeline_text(const Timeline &t);
+std::string timeline_text(const Timeline &t, const Style &style = {});
 
 } // namespace tool
