@@ -60,6 +60,23 @@ def test_isolation_finds_nothing_on_a_gtx_1060() -> None:
     assert done.returncode == 0 and "no hazards found" in done.stdout
 
 
+def test_a_switch_while_the_gpu_is_read_shows_no_two_running_tsgs() -> None:
+    """NV_PFIFO_ENGINE_STATUS of GR0, which is read after the states of channels, has TSG 3, and a channel of TSG 5 was
+    on the engine. TSG 4, on a copy engine of the same runlist, runs. Seen failing with "runs" beside TSG 5."""
+    switched = image("gp106").read_text(encoding="ascii").replace("r 0x00002640 0x80003005", "r 0x00002640 0x80003003")
+    lines = gpulens("-i", "-", stdin=switched.encode()).stdout.splitlines()
+    assert lines[2:6] == [
+        "├─ runlist 0  GR0 [TSG 3], GRCE0/LCE0, GRCE1/LCE1 [TSG 4]  switched from TSG 5 while it was read",
+        "│  ├─ TSG 3       1.049 ms       8-9 waits, 10 off",
+        "│  ├─ TSG 4     262.144 us runs  11 runs",
+        "│  ├─ TSG 5       3.277 ms ran   16 ran, 17 idle"]
+    gpu = json.loads(gpulens("-i", "-", "--json", "runlists", stdin=switched.encode()).stdout)["gpus"][0]
+    assert [(tsg["id"], tsg["running"], tsg["left_engine"]) for tsg in gpu["runlists"][0]["tsgs"]] == [
+        (3, False, False), (4, True, False), (5, False, True), (6, False, False), (7, False, False)]
+    unread = image("gp106").read_text(encoding="ascii").replace("r 0x00002640 0x80003005\n", "")
+    assert "switched" not in gpulens("-i", "-", stdin=unread.encode()).stdout
+
+
 def test_locks_join_what_shares_a_runlist_or_a_physical_copy_engine() -> None:
     """RTAS'24, section VI-C: on the RTX 6000 Ada, compute, the GRCEs and the LCEs that share PCEs with them need one
     common lock; LCE4 and the others may have one each."""

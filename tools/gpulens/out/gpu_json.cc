@@ -187,13 +187,16 @@ json runlist_json(const Gpu &gpu, const Runlist &rl)
 	j["pending"] = rl.has_regs ? json(rl.pending) : json(nullptr);
 	j["torn"] = rl.torn;
 	j["tsgs"] = json::array();
+	const std::set<TaskId> left = gpu.left_engine(rl);
+	auto has_left = [&](const Tsg &t) { return left.contains({int(rl.id), false, int(t.id)}); };
 	for (const Tsg &t : rl.tsgs)
 		j["tsgs"].push_back({{"id", t.id},
 				     {"scale", t.scale},
 				     {"timeout", t.timeout},
 				     {"timeslice_ns", t.timeslice_ns},
 				     {"length", t.length},
-				     {"running", t.running()},
+				     {"running", t.running() && !has_left(t)},
+				     {"left_engine", has_left(t)},
 				     {"owner", owner_json(t.owner.get())},
 				     {"channels", channels_list_json(t.channels)}});
 	j["channels_outside"] = channels_list_json(rl.outside);

@@ -29,20 +29,25 @@ std::string format_range(u32 first, u32 last)
 	return first == last ? std::to_string(first) : fmt::format("{}-{}", first, last);
 }
 
-// Returns "8-9 runs, 12 idle": adjacent channels in the same state become a range.
-std::string describe_channels(const std::vector<Channel> &channels, const Style &style)
+// Returns "8-9 runs, 12 idle": adjacent channels in the same state become a range. left: of Gpu::left_engine().
+std::string describe_channels(const std::vector<Channel> &channels, const std::set<TaskId> &left, const Style &style)
 {
 	std::string out;
+	auto state_of = [&](const Channel &c) {
+		std::string state = name_of(c.activity());
+		return left.contains(c.task()) && state.starts_with("runs") ? state.replace(0, 4, "ran") : state;
+	};
 
 	for (size_t i = 0; i < channels.size();) {
 		Activity activity = channels[i].activity();
+		std::string state = state_of(channels[i]);
 		Ink ink = activity == Activity::RunsOff ? Ink::Green : ink_of(activity);
 		size_t j = i;
 		while (j + 1 < channels.size() && channels[j + 1].id == channels[j].id + 1 &&
-		       channels[j + 1].activity() == activity)
+		       state_of(channels[j + 1]) == state)
 			j++;
 		out += (i ? ", " : "") + format_range(channels[i].id, channels[j].id) + " " +
-		       style.paint(ink, name_of(activity));
+		       style.paint(state.starts_with("ran") ? Ink::None : ink, state);
 		i = j + 1;
 	}
 	return out;
@@ -65,6 +70,8 @@ void add_runlist(std::string &out, const Gpu &gpu, const Runlist &rl, bool last,
 	const TreeLines &l = tree_lines(style);
 	std::string below = last ? "   " : l.down;
 	size_t items = rl.tsgs.size() + !rl.outside.empty(), n = 0;
+	const std::set<TaskId> left = gpu.left_engine(rl);
+	std::vector<std::string> names;
 
 	out += fmt::format("{}{}  {}", last ? l.last : l.child,
 			   style.paint(Ink::Bold, fmt::format("runlist {}", rl.id)), engines_now(gpu, rl.id));
@@ -74,15 +81,22 @@ void add_runlist(std::string &out, const Gpu &gpu, const Runlist &rl, bool last,
 		out += style.paint(Ink::Yellow, "  submitted, not yet committed");
 	if (rl.torn)
 		out += style.paint(Ink::Yellow, "  changed while it was read");
+	for (const TaskId &task : left)
+		names.push_back(name_task(task.bare, task.id));
+	if (!left.empty())
+		out += style.paint(Ink::Yellow,
+				   fmt::format("  switched from {} while it was read", fmt::join(names, ", ")));
 	out += '\n';
 	for (const Tsg &tsg : rl.tsgs) {
-		std::string mark = tsg.running() ? style.paint(Ink::Green, "runs") : "    ";
+		const bool ran = left.contains({static_cast<int>(rl.id), false, static_cast<int>(tsg.id)});
+		std::string mark = ran ? "ran " : tsg.running() ? style.paint(Ink::Green, "runs") : "    ";
 		out += fmt::format("{}{}TSG {:<4} {:>11} {}  {}{}\n", below, ++n == items ? l.last : l.child, tsg.id,
-				   format_duration(tsg.timeslice_ns), mark, describe_channels(tsg.channels, style),
+				   format_duration(tsg.timeslice_ns), mark,
+				   describe_channels(tsg.channels, left, style),
 				   tsg.owner ? fmt::format("  of {}", tsg.owner->text()) : "");
 	}
 	if (!rl.outside.empty())
-		out += fmt::format("{}{}in no TSG: {}\n", below, l.last, describe_channels(rl.outside, style));
+		out += fmt::format("{}{}in no TSG: {}\n", below, l.last, describe_channels(rl.outside, left, style));
 }
 
 std::string describe_units(const Gpu &gpu)

@@ -187,6 +187,25 @@ std::vector<std::string> Gpu::engine_names(u32 runlist) const
 	return names;
 }
 
+std::set<TaskId> Gpu::left_engine(const Runlist &runlist) const
+{
+	const std::vector<const Engine *> all = engines_of(runlist.id);
+	std::set<TaskId> left;
+
+	for (const Tsg &tsg : runlist.tsgs)
+		if (tsg.running())
+			left.insert({static_cast<int>(runlist.id), false, static_cast<int>(tsg.id)});
+	for (const Channel &c : runlist.outside)
+		if (c.on_engine())
+			left.insert(c.task());
+	for (const Engine *e : all) {
+		if (!e->now || e->now->err || e->now->state == LENS_ENGINE_UNKNOWN)
+			return {}; // it may have any of them
+		left.erase({static_cast<int>(runlist.id), e->now->bare, e->now->id});
+	}
+	return all.empty() ? std::set<TaskId>{} : left;
+}
+
 std::vector<Copy> Gpu::copies() const
 {
 	std::map<u32, Copy> by_lce;

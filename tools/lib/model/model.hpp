@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -89,6 +90,7 @@ struct Channel {
 	std::optional<Context> context;
 	std::shared_ptr<const Owner> owner{}; // the process that it belongs to, shared by its channels; null: unknown
 
+	TaskId task() const { return {static_cast<int>(runlist), tsg == LENS_NONE, tsg == LENS_NONE ? int(id) : tsg}; }
 	bool on_engine() const;
 	bool on_pbdma() const;
 	// Returns the aperture and the address of its page directory; nothing: unknown.
@@ -211,7 +213,10 @@ struct Gpu {
 	const Runlist *runlist(u32 id) const;
 	std::vector<const Engine *> engines_of(u32 runlist) const;
 	std::vector<std::string> engine_names(u32 runlist) const; // short names
-	std::vector<Copy> copies() const;                         // by LCE
+	// The TSGs, and channels in none, that were on an engine of this runlist by the state of their channels, and that no
+	// engine has by its status, which is read later: the engine has switched meanwhile.
+	std::set<TaskId> left_engine(const Runlist &runlist) const;
+	std::vector<Copy> copies() const; // by LCE
 	// Returns "gpu0", or the source's name.
 	std::string name() const;
 	// Returns "gpu0: AD102 (Ada), 0000:01:00.0".
