@@ -58,6 +58,7 @@ def test_isolation_finds_nothing_on_a_gtx_1060() -> None:
     assert not find_hazards(image("gp106"))
     done = gpulens("-i", str(image("gp106", "minimal")), "isolation", "--check")
     assert done.returncode == 0 and "no hazards found" in done.stdout
+    assert "as on every GPU; other copy engines have their own runlists.\n   no other on this GPU\n" in done.stdout
 
 
 def test_a_switch_while_the_gpu_is_read_shows_no_two_running_tsgs() -> None:

@@ -285,7 +285,10 @@ std::string isolation_text(const Gpu &gpu, const Isolation &isolation, const Sty
 	// Where it is unknown which engines there are, no number of runlists and no "none" is true.
 	const bool engines_known = std::none_of(isolation.unknown.begin(), isolation.unknown.end(),
 						[](const Hazard &h) { return h.rule == "R7"; });
-	const char *const none = engines_known ? "   none on this GPU\n" : "   none among the engines that are known\n";
+	auto none = [&](bool but_noted) {
+		return fmt::format("   {} {}\n", but_noted ? "no other" : "none",
+				   engines_known ? "on this GPU" : "among the engines that are known");
+	};
 	add_rule("R4",
 		 "At most one task of a runlist is active on an engine. On different engines of a runlist, two may be "
 		 "active at once, one computing and one copying, but their time slices depend on each other." +
@@ -311,13 +314,13 @@ std::string isolation_text(const Gpu &gpu, const Isolation &isolation, const Sty
 			 : fmt::format("Tasks on engines that share a runlist depend on each other's time slices; {}.",
 				       fmt::join(isolation.notes, "; ")));
 	if (!add_hazards("R6"))
-		out += none;
+		out += none(!isolation.notes.empty());
 	add_rule("R7", "Each engine is on one runlist only (the device table cannot express more).");
 	add_hazards("R7");
 	add_rule("R8", gpu.has_copy ? "Copy engines on different runlists may share physical copy engines:"
 				    : "Shared physical copy engines are unknown: they cannot be read on this chip.");
 	if (!add_hazards("R8") && gpu.has_copy)
-		out += none;
+		out += none(false);
 	out += style.paint(Ink::Bold, "Locks") + " that a per-engine locking scheme can treat as independent:\n";
 	for (size_t i = 0; i < isolation.locks.size(); i++)
 		out += fmt::format("  {:>2}  {}\n", i + 1, fmt::join(isolation.locks[i], ", "));
