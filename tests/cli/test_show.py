@@ -93,6 +93,12 @@ def test_no_color_and_a_dumb_output_mean_no_escapes() -> None:
         assert "\033" not in gpulens("-i", str(image("ad102")), *command.split()).stdout
 
 
+def test_what_is_off_is_magenta() -> None:
+    """Which can be read on white and on black. Seen failing with yellow (33)."""
+    text = gpulens("-i", str(image("ad102")), "--color", "always").stdout
+    assert "10 \033[35moff\033[0m" in text and "\033[33m" not in text
+
+
 def test_trees_are_drawn_in_ascii_in_an_ascii_locale() -> None:
     """LC_ALL=C: no byte beyond ASCII. Seen failing with Style::utf8 always true."""
     done = gpulens("-i", str(image("ad102")), env={"LC_ALL": "C"})

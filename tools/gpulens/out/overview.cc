@@ -78,13 +78,13 @@ void add_runlist(std::string &out, const Gpu &gpu, const Runlist &rl, bool last,
 	if (rl.err)
 		out += "  " + style.paint(Ink::Red, Failure{Part::Runlist, rl.err, {}}.text());
 	if (rl.pending)
-		out += style.paint(Ink::Yellow, "  submitted, not yet committed");
+		out += style.paint(Ink::Magenta, "  submitted, not yet committed");
 	if (rl.torn)
-		out += style.paint(Ink::Yellow, "  changed while it was read");
+		out += style.paint(Ink::Magenta, "  changed while it was read");
 	for (const TaskId &task : left)
 		names.push_back(name_task(task.bare, task.id));
 	if (!left.empty())
-		out += style.paint(Ink::Yellow,
+		out += style.paint(Ink::Magenta,
 				   fmt::format("  switched from {} while it was read", fmt::join(names, ", ")));
 	out += '\n';
 	for (const Tsg &tsg : rl.tsgs) {
@@ -195,7 +195,7 @@ std::string format_tasks(const Gpu &gpu, const Isolation &isolation, const Style
 	for (const TaskChannels &c : isolation.tasks)
 		t.add({c.tsg == LENS_NONE ? fmt::format("{}:-", c.runlist) : fmt::format("{}:{}", c.runlist, c.tsg),
 		       engine_list(gpu, c.runlist), std::to_string(c.channels),
-		       Cell(std::to_string(c.enabled), c.enabled < c.channels ? Ink::Yellow : Ink::None),
+		       Cell(std::to_string(c.enabled), c.enabled < c.channels ? Ink::Magenta : Ink::None),
 		       c.page_directory ? fmt::format("{:#x}", c.page_directory) : "unknown"});
 	bool unread = std::any_of(gpu.runlists.begin(), gpu.runlists.end(), [](const Runlist &rl) { return rl.err; });
 	if (t.empty())
@@ -211,7 +211,7 @@ std::string format_hazard(const Hazard &hazard, const char *mark, const std::vec
 
 	return format_item(style.paint(is_accepted    ? Ink::None
 				       : *mark == '!' ? Ink::Red
-						      : Ink::Yellow,
+						      : Ink::Magenta,
 				       mark),
 			   fmt::format("{} ({}{})", hazard.text, hazard.id(), is_accepted ? ", accepted" : ""), style,
 			   "   ");

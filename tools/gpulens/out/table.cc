@@ -16,8 +16,8 @@ namespace tool {
 
 std::string Style::paint(Ink ink, const std::string &text) const
 {
-	// ECMA-48, SGR
-	static const char *const codes[] = {"", "2", "1", "32", "33", "31"};
+	// ECMA-48, SGR. Magenta can be read on white and on black; yellow cannot on white.
+	static const char *const codes[] = {"", "2", "1", "32", "35", "31"};
 
 	if (!colour || ink == Ink::None || text.empty())
 		return text;

@@ -6,7 +6,7 @@
 
 namespace tool {
 
-enum class Ink { None, Dim, Bold, Green, Yellow, Red };
+enum class Ink { None, Dim, Bold, Green, Magenta, Red };
 
 struct Style {
 	bool colour = false;

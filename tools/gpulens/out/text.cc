@@ -153,9 +153,9 @@ std::string runlist_text(const Gpu &gpu, const Runlist &rl, const Style &style)
 	if (rl.base)
 		out += fmt::format(" at {:#x} ({})", rl.base, target_name(rl.target));
 	if (rl.pending)
-		out += style.paint(Ink::Yellow, ", submitted, not yet committed");
+		out += style.paint(Ink::Magenta, ", submitted, not yet committed");
 	if (rl.torn)
-		out += style.paint(Ink::Yellow, ", changed while it was read");
+		out += style.paint(Ink::Magenta, ", changed while it was read");
 	if (rl.err)
 		out += style.paint(Ink::Red, ", cannot be read");
 	out += '\n';
@@ -189,7 +189,7 @@ Ink ink_of(Activity activity)
 	switch (activity) {
 	case Activity::Runs: return Ink::Green;
 	case Activity::RunsOff:
-	case Activity::Off: return Ink::Yellow;
+	case Activity::Off: return Ink::Magenta;
 	case Activity::Faulted:
 	case Activity::Unreadable: return Ink::Red;
 	default: return Ink::None;
@@ -307,7 +307,7 @@ std::string copy_text(const Gpu &gpu, const Style &style)
 		t.add({fmt::format("{}{}", c.grce ? "GRCE" : "LCE", c.lce), id_or_dash(c.runlist), pces,
 		       c.shares_lce == LENS_NONE
 			       ? Cell("-")
-			       : Cell(fmt::format("{}{}", shares_grce ? "GRCE" : "LCE", c.shares_lce), Ink::Yellow)});
+			       : Cell(fmt::format("{}{}", shares_grce ? "GRCE" : "LCE", c.shares_lce), Ink::Magenta)});
 	}
 	for (const auto &[pce, lce] : gpu.lce_for_pce)
 		if (lce == LENS_NONE)

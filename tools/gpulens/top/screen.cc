@@ -53,7 +53,7 @@ public:
 			return;
 		use_default_colors();
 		init_pair(1, COLOR_GREEN, -1);
-		init_pair(2, COLOR_YELLOW, -1);
+		init_pair(2, COLOR_MAGENTA, -1);
 		init_pair(3, COLOR_RED, -1);
 	}
 	Terminal(const Terminal &) = delete;
