@@ -42,6 +42,18 @@ def test_plan_numbers_tpcs_as_the_driver_does(plan: typing.Callable[..., typing.
     assert first_partition(plan("--source", "module")) == ("gpc", [61, 62, 63, 64, 65])
 
 
+def test_gpcs_numbers_tpcs_as_run_does(plan: typing.Callable[..., typing.Any], tmp_path: pathlib.Path) -> None:
+    """By physical GPC, once: the TPCs of that GPC, and of GPC 1, which has SMs 0-1, 16-17, 32-33, 48-49 and 124-131.
+    Seen failing with TPCs counted GPC by GPC."""
+    assert plan
+    words = ("--proc", str(tmp_path), "gpcs")
+    text = gpulens(*words, env=fake_rm()).stdout
+    assert "  1     8  0x4                   0, 8, 16, 24, 62-65\n" in text and "logical TPC numbers" not in text
+    assert "  7     8  0x40                  5, 13, 21, 29, 36, 43, 50, 57\n" in text
+    text = gpulens("--source", "module", *words, env=fake_rm()).stdout
+    assert "  1     8  0x4                   9-16\n" in text and "logical TPC numbers are known to be wrong" in text
+
+
 def test_a_table_of_other_gpcs_is_not_taken(plan: typing.Callable[..., typing.Any], tmp_path: pathlib.Path) -> None:
     """The driver reports another TPC of GPC 1 as disabled."""
     masks = list(FACTS["gpus"][0]["tpc_mask_by_physical_gpc"])

@@ -28,8 +28,20 @@ def test_gpcs_shows_the_table() -> None:
     assert (len(table), table[0], table[7], table[8]) == (
         12, [0, 12, 24, 36, 48, 60], [7, 19, 31, 43, 55], [8, 20, 32, 44, 56, 67])
     text = gpulens("-i", str(image("ad102")), "gpcs").stdout
-    assert FROM_HARDWARE in text and "logical TPC numbers are assumed" in text
+    assert FROM_HARDWARE in text and "logical TPC numbers are assumed" not in text
     assert "          7     5  7, 19, 31, 43, 55\n" in text
+
+
+def test_where_the_table_was_read_no_other_numbers_are_shown() -> None:
+    """Neither those that are counted GPC by GPC, nor that their order is assumed. Seen failing with both."""
+    for name, recorded in (("with", image("ad102")), ("without", image_without_tpc_table("ad102"))):
+        gpcs, chip = (gpulens("-i", str(recorded), command).stdout for command in ("gpcs", "chip"))
+        assert ("\n  7     5  0x8\n" in gpcs) == (name == "with")
+        assert ("\n  7     5  0x8                   42-46\n" in gpcs) == (name == "without")
+        assert ("context layouts as GA10x (not published for this chip)\n" in chip) == (name == "with")
+        assert ("as GA10x; logical TPC order (not published for this chip)\n" in chip) == (name == "without")
+        assumed = json.loads(gpulens("-i", str(recorded), "--json", "chip").stdout)["gpus"][0]["chip"]["assumed"]
+        assert assumed.endswith("; logical TPC order") == (name == "without")
 
 
 def test_without_a_context_there_is_no_table() -> None:

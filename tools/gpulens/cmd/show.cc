@@ -173,6 +173,8 @@ bool has_tsgs(const Gpu &gpu)
 int show_gpus(Show command, const Options &options, std::optional<u32> id, const IsolationCheck &check)
 {
 	std::vector<Gpu> gpus = load_gpus(options.sources);
+	if (command == Show::Gpcs)
+		add_sms(gpus, options.sources);
 	Style style = options.style();
 	bool complete = true;
 	std::string out;

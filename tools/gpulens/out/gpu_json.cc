@@ -44,8 +44,9 @@ json error_or_null(int err)
 	return err ? json(Failure{Part::Gpu, err, {}}.errno_name()) : json(nullptr);
 }
 
-json chip_json(const Chip &c)
+json chip_json(const Gpu &gpu)
 {
+	const Chip &c = gpu.chip;
 	json j;
 
 	if (c.name.empty())
@@ -58,7 +59,7 @@ json chip_json(const Chip &c)
 	j["known"] = c.known;
 	j["ids_per_runlist"] = c.ids_per_runlist;
 	j["memory_bytes"] = count_or_null(c.memory_bytes);
-	j["assumed"] = text_or_null(c.assumed);
+	j["assumed"] = text_or_null(gpu.assumed());
 	j["engines_dropped"] = c.engines_dropped;
 	j["product"] = text_or_null(c.product);
 	j["driver"] = text_or_null(c.driver);
@@ -213,7 +214,7 @@ json gpu_json(const Gpu &gpu)
 	j["gpu"] = id_or_null(gpu.index);
 	j["device"] = text_or_null(gpu.chip.device);
 	j["time_ns"] = count_or_null(gpu.time_ns);
-	j["chip"] = chip_json(gpu.chip);
+	j["chip"] = chip_json(gpu);
 	return j;
 }
 

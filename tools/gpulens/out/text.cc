@@ -3,6 +3,7 @@
 #include "gpulens/out/text.hpp"
 
 #include "lib/base/format.hpp"
+#include "lib/tpc/gpc_map.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -111,17 +112,19 @@ std::string sms_text(const Gpu &gpu, const Style &style)
 	return gpcs.str(style) + "SMs of one virtual GPC can run one thread-block cluster:\n" + clusters.str(style);
 }
 
+constexpr const char *BY_SMID = "<TPCs by %smid";
+
 // The hardware's own table of TPCs, if it could be read.
 std::string hardware_gpcs_text(const Gpu &gpu, const Style &style)
 {
-	Table t({"Logical GPC", "TPCs", "<TPCs by %smid"});
+	Table t({"Logical GPC", "TPCs", BY_SMID});
 
 	if (gpu.hardware_gpcs.empty())
 		return "";
 	for (const HardwareGpc &g : gpu.hardware_gpcs)
 		t.add({std::to_string(g.logical), std::to_string(g.tpcs.size()), format_ranges(g.tpcs)});
-	return wrap_text("from the hardware (CWD_GPC_TPC_ID): TPCs in the order of %smid, GPCs as the driver numbers "
-			 "them:",
+	return wrap_text("from the hardware (CWD_GPC_TPC_ID): TPCs in the order of %smid, as gpulens run takes them; "
+			 "GPCs as the driver numbers them (run takes physical ones):",
 			 style.width, "  ") +
 	       '\n' + t.str(style);
 }
@@ -238,8 +241,8 @@ std::string chip_text(const Gpu &gpu, const Style &style)
 				 gpu.num_ces ? fmt::format(", {} copy engines", gpu.num_ces) : ""));
 	line("Ids", c.ids_per_runlist ? "of channels and TSGs: unique per runlist; commands take RUNLIST:ID"
 				      : "of channels and TSGs: unique on the whole GPU");
-	if (!c.assumed.empty())
-		line("Assumed", wrap_text(c.assumed + " (not published for this chip)",
+	if (std::string assumed = gpu.assumed(); !assumed.empty())
+		line("Assumed", wrap_text(assumed + " (not published for this chip)",
 					  style.width ? style.width - 16 : 0, std::string(16, ' ')));
 	return out;
 }
@@ -320,22 +323,34 @@ std::string copy_text(const Gpu &gpu, const Style &style)
 
 std::string gpcs_text(const Gpu &gpu, const Style &style)
 {
-	Table t({"GPC", "TPCs", "<Logical TPCs", "<Disabled TPCs (mask)"});
+	const bool by_sms =
+		!gpu.sms.empty() && std::ranges::none_of(gpu.gpcs, [](const Gpc &g) { return g.logical < 0; });
+	const bool by_gpc = !gpu.has_smid_order();
+	std::vector<std::string> titles = {"GPC", "TPCs", "<Disabled TPCs (mask)"};
 	std::string out = headline(gpu, style);
+	plan::GpcMap map;
 	u32 tpcs = 0;
 
 	if (!gpu.has_gpcs)
 		return out + counted_gpcs_text(gpu, style) + sms_text(gpu, style);
+	if (by_sms)
+		map = plan::gpc_map(gpu);
+	if (by_sms || by_gpc)
+		titles.emplace_back(by_sms ? BY_SMID : "<Logical TPCs");
+	Table t(titles);
 	for (const Gpc &g : gpu.gpcs) {
+		const plan::GpcTpcs *found = map.find(g.id);
+		std::string logical =
+			g.tpcs && g.first_tpc ? fmt::format("{}-{}", *g.first_tpc, *g.first_tpc + g.tpcs - 1) : "-";
 		t.add({std::to_string(g.id), std::to_string(g.tpcs),
-		       g.tpcs && g.first_tpc ? fmt::format("{}-{}", *g.first_tpc, *g.first_tpc + g.tpcs - 1) : "-",
-		       g.tpc_mask ? fmt::format("{:#x}", g.tpc_mask) : "-"});
+		       g.tpc_mask ? fmt::format("{:#x}", g.tpc_mask) : "-",
+		       found ? format_ranges(found->tpcs) : logical});
 		tpcs += g.tpcs;
 	}
 	out += fmt::format("{} of {} GPCs, {} of {} TPCs; disabled GPCs (mask): {}\n", gpu.gpcs.size(), gpu.num_gpcs,
 			   tpcs, gpu.num_gpcs * gpu.num_tpc_per_gpc, hex_or_dash(gpu.gpc_mask));
 	out += t.str(style);
-	if (gpu.numbers_tpcs() && gpu.tpc_order != LENS_TPC_ORDER_PUBLISHED)
+	if (by_gpc && gpu.numbers_tpcs() && gpu.tpc_order != LENS_TPC_ORDER_PUBLISHED)
 		out += wrap_text(
 			       gpu.tpc_order == LENS_TPC_ORDER_WRONG
 				       ? "! logical TPC numbers are known to be wrong: this chip does not number TPCs "
@@ -344,7 +359,7 @@ std::string gpcs_text(const Gpu &gpu, const Style &style)
 				       : "logical TPC numbers are assumed: their order is not published for this chip",
 			       style.width, "  ") +
 		       '\n';
-	return out + hardware_gpcs_text(gpu, style) + sms_text(gpu, style);
+	return out + (by_sms ? "" : hardware_gpcs_text(gpu, style)) + sms_text(gpu, style);
 }
 
 } // namespace tool

@@ -5,7 +5,6 @@
 #include "gpulens/out/partition_notes.hpp"
 #include "gpulens/plan/fit.hpp"
 #include "gpulens/plan/status.hpp"
-#include "lib/source/driver/driver_source.hpp"
 #include "lib/base/errors.hpp"
 #include "lib/base/file.hpp"
 #include "lib/source/table/sources.hpp"
@@ -39,8 +38,7 @@ std::optional<Gpu> read_gpu(const Options &options, const PlanOptions &plan_opti
 		throw Error(Error::Source,
 			    "a plan needs exactly one GPU: use -g X, -i FILE once, or --tpcs N without a GPU");
 	// TPCs of a plan are given to programs by masks, which number them by %smid. --source module leaves that out.
-	if (!options.sources.source && options.sources.files.empty() && gpus[0].sms.empty())
-		add_driver_sms(gpus[0]);
+	add_sms(gpus, options.sources);
 	return std::move(gpus[0]);
 }
 

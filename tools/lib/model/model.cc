@@ -160,6 +160,16 @@ bool Gpu::numbers_tpcs() const
 	return std::any_of(gpcs.begin(), gpcs.end(), [](const Gpc &g) { return g.tpcs && g.first_tpc; });
 }
 
+// It is the last part of the chips' texts (tests/unit/format_test.cc).
+std::string Gpu::assumed() const
+{
+	size_t order = chip.assumed.find("logical TPC order");
+
+	if (!has_smid_order() || order == std::string::npos)
+		return chip.assumed;
+	return chip.assumed.substr(0, order ? order - 2 : 0); // without "; "
+}
+
 const Runlist *Gpu::runlist(u32 id) const
 {
 	for (const Runlist &r : runlists)

@@ -210,6 +210,10 @@ struct Gpu {
 	void set_counted_gpcs(std::vector<HardwareGpc> gpcs);
 	// Returns whether any GPC has logical TPC numbers (see tpc_order).
 	bool numbers_tpcs() const;
+	// Are its TPCs known by %smid, as gpulens run takes them, from the driver or the hardware?
+	bool has_smid_order() const { return !sms.empty() || !hardware_gpcs.empty(); }
+	// chip.assumed, without the order of TPCs where that was read.
+	std::string assumed() const;
 	const Runlist *runlist(u32 id) const;
 	std::vector<const Engine *> engines_of(u32 runlist) const;
 	std::vector<std::string> engine_names(u32 runlist) const; // short names

@@ -64,4 +64,11 @@ std::vector<Gpu> load_gpus(const SourceOptions &options)
 	return gpus;
 }
 
+void add_sms(std::vector<Gpu> &gpus, const SourceOptions &options)
+{
+	for (Gpu &gpu : gpus)
+		if (!options.source && options.files.empty() && gpu.sms.empty())
+			add_driver_sms(gpu);
+}
+
 } // namespace tool

@@ -32,5 +32,7 @@ std::string sources_help();
 std::unique_ptr<Source> machine_source(const SourceOptions &options);
 // Loads the GPUs of all files and, without files or if GPUs are named, of machine_source(); at least one. Throws Error.
 std::vector<Gpu> load_gpus(const SourceOptions &options);
+// Adds the driver's SMs, by which programs get TPCs, to GPUs of this machine, unless files or a source were named.
+void add_sms(std::vector<Gpu> &gpus, const SourceOptions &options);
 
 } // namespace tool
