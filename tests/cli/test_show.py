@@ -93,6 +93,16 @@ def test_no_color_and_a_dumb_output_mean_no_escapes() -> None:
         assert "\033" not in gpulens("-i", str(image("ad102")), *command.split()).stdout
 
 
+@pytest.mark.parametrize("profile, line", [
+    ("gp106", "N/A: no known engine has runlist 4\n"), ("ad102", "N/A: no known engine has runlist 7\n"),
+    ("tu116", "N/A: no known engine has runlists 4-7\n"), ("gp102", ""), ("gb202", "")])
+def test_engines_names_runlists_without_an_engine(profile: str, line: str) -> None:
+    """RTAS'24, Tables II and IV, have "N/A" for runlist 4 of the GTX 1060 and 7 of the RTX 6000 Ada. Seen failing
+    without the line."""
+    text = gpulens("-i", str(image(profile)), "engines").stdout
+    assert text.endswith(line) and ("N/A" in text) == bool(line)
+
+
 def test_what_is_off_is_magenta() -> None:
     """Which can be read on white and on black. Seen failing with yellow (33)."""
     text = gpulens("-i", str(image("ad102")), "--color", "always").stdout

@@ -74,6 +74,23 @@ Table channel_table(bool owners = false)
 	return Table(titles);
 }
 
+// The gaps in the numbers of runlists, as RTAS'24 lists them: no row of the device table tells more of them.
+std::string unused_runlists_text(const Gpu &gpu)
+{
+	std::vector<u32> unused;
+	int last = LENS_NONE;
+
+	for (const Engine &e : gpu.engines)
+		last = std::max(last, e.runlist);
+	for (int id = 0; id < last; id++)
+		if (gpu.engines_of(static_cast<u32>(id)).empty())
+			unused.push_back(static_cast<u32>(id));
+	if (unused.empty() || !gpu.engine_failures.empty())
+		return "";
+	return fmt::format("N/A: no known engine has runlist{} {}\n", unused.size() == 1 ? "" : "s",
+			   format_ranges(unused));
+}
+
 std::string processes_text(const Gpu &gpu)
 {
 	Table t({"Process", "<Name", "Memory", "<MIG", "<Uses"});
@@ -256,7 +273,7 @@ std::string engines_text(const Gpu &gpu, const Style &style)
 		t.add({e.name, fmt::format("{:#04x}", e.type), std::to_string(e.inst), id_or_dash(e.runlist),
 		       id_or_dash(e.engine_id), id_or_dash(e.intr), id_or_dash(e.reset), id_or_dash(e.fault),
 		       hex_or_dash(e.pri_base), hex_or_dash(e.runlist_base), e.now ? e.now->text() : "unknown"});
-	return headline(gpu, style) + (t.empty() ? "" : t.str(style));
+	return headline(gpu, style) + (t.empty() ? "" : t.str(style) + unused_runlists_text(gpu));
 }
 
 std::string runlists_text(const Gpu &gpu, std::optional<u32> id, const Style &style)
