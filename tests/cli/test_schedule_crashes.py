@@ -7,13 +7,14 @@ import os
 import pathlib
 import random
 import signal
+import subprocess
 from typing import Any, Iterator
 
 import pytest
 
 from support.fakeclock import CLOCK
-from support.scheduled import (ANSWERED, EXPIRED, HELD_SINCE, REASSERTED, REQUEST, Coordinator, end_loads,
-                               run_coordinator, start_task, wait_for)
+from support.scheduled import (ANSWERED, EXPIRED, HELD_SINCE, REASSERTED, REQUEST, Coordinator,
+                               coordinator_words, end_loads, make_environment, run_coordinator, start_task, wait_for)
 
 URGENT, OTHER = {"name": "urgent", "priority": 0}, {"name": "other"}
 LIMIT = 0.06  # an agent alone would end the hold after 0.9 s
@@ -50,6 +51,27 @@ def test_all_run_when_the_coordinator_ends_or_stops(tmp_path: pathlib.Path, numb
             wait_for(lambda: other.get(HELD_SINCE))
             assert coordinator.stop()["lost_leases"] >= 1
             assert not other.get(HELD_SINCE)
+
+
+def test_a_lost_lease_names_its_remedy(tmp_path: pathlib.Path) -> None:
+    """In the summary as text: --lease. Seen failing without it."""
+    other = [start_task(tmp_path, name) for name in ("urgent", "other")][1]
+    words = coordinator_words(tmp_path, "fixed-priority", (URGENT, OTHER, "--experimental"))
+    with subprocess.Popen(words, env={**make_environment(tmp_path), "GPULENS_RUNTIME_DIR": str(tmp_path / "run")},
+                          stdout=subprocess.PIPE, text=True) as process:
+        try:
+            wait_for(lambda: other.get(HELD_SINCE))
+            process.send_signal(signal.SIGSTOP)
+            wait_for(lambda: not other.get(HELD_SINCE))
+            CLOCK.run(LIMIT)
+            process.send_signal(signal.SIGCONT)
+            wait_for(lambda: other.get(HELD_SINCE))
+            process.terminate()
+            CLOCK.wait(process)
+        finally:
+            process.kill()
+        assert process.stdout
+        assert "for too long; a longer --lease, up to 1s, waits for it.\n" in process.stdout.read()
 
 
 def test_the_next_coordinator_takes_over_at_once(tmp_path: pathlib.Path) -> None:

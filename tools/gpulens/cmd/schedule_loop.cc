@@ -63,7 +63,9 @@ std::string summary_text(const json &summary)
 		text += fmt::format("Time is charged by {}.\n", summary["charged_by"].get<std::string>());
 	if (u64 lost = summary["lost_leases"].get<u64>())
 		text += fmt::format(
-			"All tasks were released {} times, because this process did not run for too long.\n", lost);
+			"All tasks were released {} time{}, because this process did not run for too long; a longer "
+			"--lease, up to 1s, waits for it.\n",
+			lost, lost == 1 ? "" : "s");
 	return text;
 }
 
