@@ -257,6 +257,21 @@ def test_bash_offers_what_this_proc_has(tmp_path: pathlib.Path) -> None:
     assert complete_in_bash(*proc, "proc", "runlist") == ["runlist0", "runlist3", "runlist12"]
 
 
+def test_bash_offers_what_files_have(tmp_path: pathlib.Path) -> None:
+    """TSGs and runlists of a recorded GPU, of which standard input is none that a shell can read; tasks of a plan. Seen
+    failing with the runlists of /proc alone, and with no task."""
+    ada, pascal = (("-i", str(image(profile))) for profile in ("ad102", "gp106"))
+    assert complete_in_bash(*pascal, "disable", "--tsg", "") == ["3", "4", "5", "6", "7", "50", "51", "40", "41"]
+    assert complete_in_bash(*ada, "timeslice", "1") == ["1:40", "14:53", "15:54"]
+    for words in (("runlists",), ("resubmit",), ("preempt", "--runlist")):
+        assert complete_in_bash(*pascal, *words, "") == ["0", "1", "2", "3", "5", "6"]
+    assert complete_in_bash(*ada, "proc", "runlist1") == ["runlist1", *(f"runlist{number}" for number in range(10, 17))]
+    assert complete_in_bash("-i", "-", "resubmit", "1") == []
+    (tmp_path / "plan.json").write_text('{"tasks": [{"name": "camera"}, {"name": "log"}]}', encoding="ascii")
+    assert complete_in_bash("run", "--plan", "plan.json", "--task", "", cwd=tmp_path) == ["camera", "log"]
+    assert complete_in_bash("verify", "--plan", "plan.json", "--task", "c", cwd=tmp_path) == ["camera"]
+
+
 def test_bash_completes_the_program_that_is_run(tmp_path: pathlib.Path) -> None:
     """Behind -- the program and then its arguments, by the shell's own means; before it, options and values of run.
     Seen failing with nothing offered."""

@@ -5,6 +5,7 @@
 
 #include "gpulens/blocks/scenario.hpp"
 #include "gpulens/cli/options.hpp"
+#include "lib/base/file.hpp"
 #include "lib/base/machine_name.hpp"
 #include "lib/source/image/proc_text.hpp"
 #include "lib/source/module/proc.hpp"
@@ -13,6 +14,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <glob.h>
+#include <nlohmann/json.hpp>
 #include <set>
 
 namespace tool {
@@ -45,10 +47,18 @@ void add_numbers(Answer &answer, const std::string &pattern, std::string_view pr
 		answer.add(before + std::to_string(number));
 }
 
-// Adds the TSGs, or channels, of these GPUs, as far as they can be read now.
-void add_ids(Answer &answer, bool tsgs, const SourceOptions &sources)
+// The GPUs as far as they can be read now. Standard input is the shell's.
+std::vector<Gpu> find_gpus(const SourceOptions &sources)
 try {
-	for (const Gpu &gpu : load_gpus(sources)) {
+	return std::ranges::count(sources.files, "-") ? std::vector<Gpu>() : load_gpus(sources);
+} catch (const std::exception &) { // then nothing can be offered
+	return {};
+}
+
+// Adds the TSGs, or channels, of these GPUs.
+void add_ids(Answer &answer, bool tsgs, const SourceOptions &sources)
+{
+	for (const Gpu &gpu : find_gpus(sources)) {
 		auto add = [&](u32 runlist, u32 id, const std::string &about) {
 			answer.add(gpu.chip.ids_per_runlist ? fmt::format("{}:{}", runlist, id) : std::to_string(id),
 				   about);
@@ -63,13 +73,36 @@ try {
 						add(rl.id, channel.id, owner);
 			}
 	}
+}
+
+// Adds the runlists of the files; without files those of /proc, which every user may list.
+void add_runlists(Answer &answer, const SourceOptions &sources, const std::string &before = "")
+{
+	std::set<u32> ids;
+
+	if (sources.files.empty())
+		return add_numbers(answer, sources.proc + "/gpu[0-9]*/runlist[0-9]*", "runlist", before);
+	for (const Gpu &gpu : find_gpus(sources))
+		for (const Runlist &rl : gpu.runlists)
+			ids.insert(rl.id);
+	for (u32 id : ids)
+		answer.add(before + std::to_string(id));
+}
+
+// Adds the tasks of a plan, if it is one.
+void add_tasks(Answer &answer, const std::string &plan)
+try {
+	const nlohmann::json whole = nlohmann::json::parse(read_file(plan));
+
+	for (const nlohmann::json &task : whole.at("tasks"))
+		answer.add(task.at("name").get<std::string>());
 } catch (const std::exception &) { // then nothing can be offered
 }
 
-Answer complete_value(const CLI::Option &option, const SourceOptions &sources)
+// plan: the value of --plan.
+Answer complete_value(const CLI::Option &option, const SourceOptions &sources, const std::string &plan)
 {
 	std::string type = option.nonpositional() ? option.get_type_name() : option.get_name(true);
-	const std::string runlists = sources.proc + "/gpu[0-9]*/runlist[0-9]*";
 	Answer answer;
 
 	for (const std::string &word : words_of(option))
@@ -88,7 +121,9 @@ Answer complete_value(const CLI::Option &option, const SourceOptions &sources)
 		for (unsigned gpu : found_gpus(sources.proc))
 			answer.add(std::to_string(gpu));
 	} else if (type == "Y" || type == "RUNLIST") {
-		add_numbers(answer, runlists, "runlist");
+		add_runlists(answer, sources);
+	} else if (type == "TASK") {
+		add_tasks(answer, plan);
 	} else if (type == "TSG" || type == "CHANNEL" || type == "[RUNLIST:]ID") {
 		add_ids(answer, type != "CHANNEL", sources);
 	} else if (type == "PID") {
@@ -99,7 +134,7 @@ Answer complete_value(const CLI::Option &option, const SourceOptions &sources)
 		for (const std::string &name : proc_files())
 			if (!name.starts_with("runlist"))
 				answer.add(name);
-		add_numbers(answer, runlists, "runlist", "runlist");
+		add_runlists(answer, sources, "runlist");
 	}
 	return answer;
 }
@@ -113,6 +148,7 @@ struct Read {
 	size_t arguments = 0;
 	bool ended = false; // options, by --
 	SourceOptions sources{};
+	std::string plan{};
 	std::string program{}; // the index of the program to run; empty: none yet
 
 	const CLI::Option *find(const std::string &name) const
@@ -138,9 +174,11 @@ struct Read {
 			if (!option->nonpositional())
 				positionals.push_back(option);
 	}
-	void read_source(const std::string &option, const std::string &value)
+	void read_value(const std::string &option, const std::string &value)
 	{
-		if (option == "proc")
+		if (option == "plan")
+			plan = value;
+		else if (option == "proc")
 			sources.proc = value;
 		else if (option == "image")
 			sources.files.push_back(value);
@@ -150,7 +188,7 @@ struct Read {
 	void read_word(const std::string &word, size_t index)
 	{
 		if (const CLI::Option *option = std::exchange(pending, nullptr)) {
-			read_source(option->get_single_name(), word);
+			read_value(option->get_single_name(), word);
 		} else if (!ended && word == "--") {
 			ended = true;
 		} else if (!ended && word.size() > 1 && word[0] == '-') {
@@ -158,7 +196,7 @@ struct Read {
 			const CLI::Option *option = find(word.substr(0, equals));
 			given.insert(option);
 			if (option && equals != word.npos)
-				read_source(option->get_single_name(), word.substr(equals + 1));
+				read_value(option->get_single_name(), word.substr(equals + 1));
 			else if (option && takes_value(*option))
 				pending = option;
 		} else if (command) {
@@ -195,10 +233,10 @@ Answer complete_word(const Read &read, const std::string &word, size_t index)
 	if (!read.program.empty())
 		return {"program " + read.program, {}};
 	if (read.pending)
-		return complete_value(*read.pending, read.sources);
+		return complete_value(*read.pending, read.sources, read.plan);
 	if (size_t equals = word.find('='); option && equals != word.npos) {
 		const CLI::Option *named = read.find(word.substr(0, equals));
-		answer = named && takes_value(*named) ? complete_value(*named, read.sources) : Answer();
+		answer = named && takes_value(*named) ? complete_value(*named, read.sources, read.plan) : Answer();
 		for (Candidate &candidate : answer.candidates)
 			candidate.word.insert(0, word, 0, equals + 1);
 		return answer;
@@ -211,7 +249,7 @@ Answer complete_word(const Read &read, const std::string &word, size_t index)
 	if (!option && read.runs_program() && (read.ended || !word.empty()))
 		return {"program " + std::to_string(index), {}};
 	if (!option && read.argument())
-		answer = complete_value(*read.argument(), read.sources);
+		answer = complete_value(*read.argument(), read.sources, read.plan);
 	if (option || (word.empty() && answer.kind == "words" && answer.candidates.empty()))
 		add_options(answer, read);
 	return answer;
