@@ -13,8 +13,9 @@ import time
 import typing
 
 import pytest
-from support.fakeproc import (BUSY, ENABLED, ENG_FAULTED, GR, LATE, LOAD, Channel, Engine, FakeProc, Tsg, make_marker,
-                              make_sample, sample_head, snapshot)
+from support.fakeproc import (BUSY, ENABLED, ENG_FAULTED, GR, LATE, LCE, LOAD, Channel, Engine, FakeProc, Tsg,
+                              make_marker, make_sample, sample_head, snapshot)
+from support.fakerm import fake_rm
 from support.program import TOOL, gpulens, image
 
 # pylint: disable=redefined-outer-name
@@ -399,6 +400,31 @@ def test_all_gpus_are_on_one_screen(proc: FakeProc, begin: "typing.Callable[...,
     for title in ("gpu0: GP106", "gpu1: AD102", "2 GPUs: "):
         terminal.type("g")
         terminal.wait_for(title)
+
+
+def test_each_gpu_has_its_line_of_processes(proc: FakeProc, begin: "typing.Callable[..., Terminal]") -> None:
+    """Below the engines of both, which leave room for them. Seen failing with the line of gpu0 alone."""
+    engines = tuple(Engine(f"Copy Engine {n} (LCE{n})", n, 19, n) for n in range(12))
+    lists = {n: [Tsg(n, 1_024_000, (Channel(n),))] for n in range(12)}
+    for gpu in (0, 1):
+        proc.show(snapshot(lists, gpu=gpu, engines=engines), gpu)
+    proc.folder.joinpath("gpu0/samples").unlink()
+    begin(env=shlex.join(f"{name}={value}" for name, value in fake_rm().items())).wait_for(
+        "and 15 more engines", "gpu0: processes that use it: ", "gpu1: processes that use it: ")
+
+
+def test_an_idle_tsg_has_its_engines_in_short(proc: FakeProc) -> None:
+    """Those of its runlist, with and without samples. Seen failing with "GR0 GRCE0/"."""
+    proc.show(snapshot(LISTS, engines=(GR, *(Engine(f"Copy Engine {n} (GRCE{n}/LCE{n})", 0, 19, n) for n in (0, 1)),
+                                       LCE)))
+    words = ("--proc", str(proc.folder), "top", "--batch", "1", "--delay", "100ms")
+    proc.folder.joinpath("gpu0/samples").unlink()
+    proc.sampled(sample_head((GR,)) + b"".join(make_sample(at * MS, 0, 3) for at in range(1001)))
+    text = gpulens(*words).stdout
+    assert re.search(r"^ +3   0 GR0 ", text, re.M) and re.search(r"^ +4   0 GR0 \+2 +0\.0 ", text, re.M), text
+    proc.folder.joinpath("gpu0/samples").unlink()
+    text = gpulens(*words).stdout
+    assert re.search(r"^ +4   0 GR0 \+2 ", text, re.M) and "    0 GR0 +2       TSG 3 " in text, text
 
 
 def test_batch_prints_all_gpus(proc: FakeProc) -> None:

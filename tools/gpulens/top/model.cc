@@ -29,6 +29,15 @@ void count_channel(TopTsg &row, const Channel &c)
 	row.faulted += c.faulted();
 }
 
+// Returns "GR0 LCE2", or "GR0 +2" where the column of engines is too narrow for all.
+std::string join_engines(const std::vector<std::string> &names)
+{
+	constexpr size_t COLUMNS = 10;
+	std::string all = fmt::format("{}", fmt::join(names, " "));
+
+	return names.size() > 1 && all.size() > COLUMNS ? fmt::format("{} +{}", names[0], names.size() - 1) : all;
+}
+
 std::string state_text(const std::optional<Interval> &i)
 {
 	if (!i)
@@ -270,7 +279,7 @@ void TopModel::from_snapshots(Picture &p, Rows &rows) const
 			return std::any_of(s.running.begin(), s.running.end(), here);
 		}));
 		if (!names.empty())
-			p.engines.push_back({fmt::format("{}", fmt::join(names, " ")),
+			p.engines.push_back({join_engines(names),
 					     runlist,
 					     rl.err        ? "unreadable"
 					     : now.empty() ? "idle"
@@ -326,7 +335,7 @@ Picture TopModel::make_picture()
 		if (gpu_ && row.runlist >= 0)
 			row.engines = gpu_->engine_names(static_cast<u32>(row.runlist));
 		if (row.engine.empty())
-			row.engine = fmt::format("{}", fmt::join(row.engines, " "));
+			row.engine = join_engines(row.engines);
 		p.tsgs.push_back(row);
 	}
 	return p;

@@ -11,7 +11,7 @@
 namespace tool {
 
 struct TopEngine {
-	std::string name; // without samples, the names of all engines of the runlist
+	std::string name; // without samples, all engines of the runlist: "GR0 LCE2", "GR0 +2"
 	int runlist = LENS_NONE;
 	std::string now; // "TSG 3", "TSG 3 (switching)", "idle", "unreadable"
 	bool idle = false;

@@ -442,7 +442,7 @@ private:
 		if (mode_ == Mode::Help)
 			draw_help();
 		else
-			draw_table(draw_notes(draw_engines(2, (height - 8) / 2), height), height - 2);
+			draw_table(draw_notes(draw_engines(2, (height - 8) / 2 - further_notes()), height), height - 2);
 		draw_bottom(height);
 		refresh();
 	}
@@ -456,6 +456,16 @@ private:
 		for (const TopPart &part : parts)
 			text += (text.empty() ? "" : ", ") + part.picture->short_title;
 		return fmt::format("{} GPUs: {}", parts.size(), text);
+	}
+
+	// Notes beyond the first: engines leave room for them, so that each GPU has its own.
+	int further_notes() const
+	{
+		int notes = 0;
+
+		for (const Picture *p : pictures())
+			notes += static_cast<int>(p->notes.size());
+		return std::max(notes - 1, 0);
 	}
 
 	// What is not known of the GPUs, and the policy over programs, where there is room.
