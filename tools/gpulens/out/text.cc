@@ -66,11 +66,11 @@ void add_channel(Table &t, const Channel &c, bool owners = false)
 
 Table channel_table(bool owners = false)
 {
-	std::vector<std::string> titles = {"Runlist", "TSG",      "Channel",   "<State",    "<Status", "<Enabled",
-					   "<Busy",   "Runqueue", "<Instance", "<Aperture", "<Flags"};
+	std::vector<std::string> titles = {"Runlist", "TSG",       "Channel",    "<State",     "<Status", "~<Enabled",
+					   "~<Busy",  "~Runqueue", "~<Instance", "~<Aperture", "<Flags"};
 
 	if (owners)
-		titles.insert(titles.end(), {"<Process", "<User", "<Evidence"});
+		titles.insert(titles.end(), {"<Process", "~<User", "~<Evidence"});
 	return Table(titles);
 }
 
@@ -266,8 +266,8 @@ std::string chip_text(const Gpu &gpu, const Style &style)
 
 std::string engines_text(const Gpu &gpu, const Style &style)
 {
-	Table t({"<Engine", "<Type", "Inst", "Runlist", "Engine", "Intr", "Reset", "Fault", "Registers", "Runlist at",
-		 "<Now"});
+	Table t({"<Engine", "~<Type", "~Inst", "Runlist", "~Id", "~Intr", "~Reset", "~Fault", "~Registers",
+		 "~Runlist base", "<Now"});
 
 	for (const Engine &e : gpu.engines)
 		t.add({e.name, fmt::format("{:#04x}", e.type), std::to_string(e.inst), id_or_dash(e.runlist),
