@@ -202,7 +202,7 @@ SAME = {
     ("blocks", "--tolerance"): ("blocks log.json --check", "50us"),
     ("blocks", "--colour-by"): ("blocks log.json -o stdout.svg", "stream"),
     ("sweep", "--repeat"): (f"{SWEEP} --sizes 66", "3"),
-    ("sweep", "--sizes"): (f"{SWEEP} --repeat 1", "1,2,4,8,16,32,64,66"),
+    ("sweep", "--sizes"): (f"{SWEEP} --repeat 1", "1,2,4,8,16,32,49,64,66"),
     ("sweep", "--place"): (f"{SWEEP} --json --repeat 1 --sizes 20", "packed"),
     ("sweep", "--output"): (f"{SWEEP} --repeat 1 --sizes 66", "/dev/stdout"),
     ("export", "--output"): ("-i IMAGE export", "-"),

@@ -38,7 +38,7 @@ def test_sweep_runs_a_program_with_each_size(tmp_path: pathlib.Path) -> None:
     measured in each round. Seen failing without the whole GPU among the sizes."""
     file = tmp_path / "times.csv"
     rows = run_sweep("--repeat", "2", "--name", "job", "--time", "ran on ([0-9]+) SMs", "--", measured_program())
-    assert rows == 2 * [["job", str(size), f"{2 * size}.000"] for size in (1, 2, 4, 8, 16, 32, 64, 66)]
+    assert rows == 2 * [["job", str(size), f"{2 * size}.000"] for size in (1, 2, 4, 8, 16, 32, 49, 64, 66)]
     told = check_report("sweep", "sweep", "--sizes", "9", "--place", "packed", "--repeat", "1", "-o", str(file),
                         "--unit", "ms", "--time", "on ([0-9]+)", "--", measured_program())
     assert told["times"] == [{"task": "measured_program", "tpcs": 9, "beside": "none", "run": 1,

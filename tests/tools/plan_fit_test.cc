@@ -74,6 +74,27 @@ TEST(PlanFit, NeitherIsBelowZero)
 	EXPECT_EQ(slower.slower_from, 1u);
 }
 
+// An H100's copy (docs/results/2026-11-24-h100-verify.md): its knee is between 16 and 66 TPCs, at 26.9 or beyond (16 * 615 / 366).
+// With 49, which take as long, it is of memory; if they took longer in proportion, of compute. Seen failing as compute.
+TEST(PlanFit, AKneeBetweenSizesThatMayBeLowIsUnknown)
+{
+	std::string csv = "task,tpcs,time_us\na,1,6098\na,2,3113\na,4,1698\na,16,615\na,66,366\n";
+	Fit f = fit_single(csv);
+
+	EXPECT_FALSE(f.kind_known);
+	EXPECT_EQ(f.kind, Class::Memory);
+	EXPECT_EQ(f.notes,
+		  std::vector<std::string>{"task \"a\" counts as a memory task, since its class is unknown: measure "
+					   "it with 49 of 66 TPCs, too"});
+	EXPECT_NE(fit_text({f}, tool::plan::Model::Times).find("unknown"), std::string::npos);
+	f = fit_single(csv + "a,49,366\n");
+	EXPECT_TRUE(f.kind_known);
+	EXPECT_EQ(f.kind, Class::Memory);
+	f = fit_single(csv + "a,49,493\n");
+	EXPECT_TRUE(f.kind_known);
+	EXPECT_EQ(f.kind, Class::Compute);
+}
+
 // Figure 3.2: four kernels with up to 68 SMs; from 40 on those of memory do not get faster.
 TEST(PlanFit, ClassesAreThoseOfTheThesis)
 {
@@ -183,7 +204,7 @@ TEST(PlanFit, ConflictIsAStaircaseOfItsOwn)
 	EXPECT_EQ(f.conflict_us, (std::map<u32, double>{{2, 130}, {4, 130}, {6, 130}, {8, 45}}));
 	EXPECT_FALSE(f.task_factor);
 	// with one size it is a factor, of the staircase alone: 100 with 3 TPCs
-	Fit single = fit_single("task,tpcs,time_us,conflict\na,1,100,0\na,4,50,0\na,3,150,1\n");
+	Fit single = fit_single("task,tpcs,time_us,conflict\na,1,100,0\na,4,30,0\na,3,150,1\n");
 	EXPECT_TRUE(single.conflict_us.empty());
 	EXPECT_NEAR(*single.task_factor, 1.5, 1e-9);
 	EXPECT_EQ(single.notes, (std::vector<std::string>{"task \"a\" was measured in conflict with 0 of 2 sizes: the "
@@ -211,10 +232,12 @@ TEST(PlanFit, TextOfTimes)
 				   "t.csv"),
 			   tool::plan::Model::Times),
 		  "Task  Class    Knee  Of  Factor  Beside memory  compute  TPCs  Alone us  Conflict us\n"
-		  "a     compute     4   4   2.500          1.500              1   100.000      230.000\n"
+		  "a     unknown     4   4   2.500          1.500              1   100.000      230.000\n"
 		  "                                                            4    40.000      100.000\n"
 		  "b     memory      1   2                                     1    20.000\n"
 		  "                                                            2    20.000\n"
+		  "Note: task \"a\" counts as a memory task, since its class is unknown: measure it with 3 of 4 TPCs, "
+		  "too\n"
 		  "Note: task \"b\" takes longer with more than 1 TPCs\n");
 }
 
@@ -225,9 +248,11 @@ TEST(PlanFit, TextOfCurves)
 				       "t.csv"),
 			   tool::plan::Model::Curve),
 		  "Task  Class    Knee  Of  Curve        a us    b us  Raised us  Residual  Factor\n"
-		  "a     compute     4   4  alone      80.000  20.000      0.000     0.0 %\n"
+		  "a     unknown     4   4  alone      80.000  20.000      0.000     0.0 %\n"
 		  "a                        conflict  173.333  56.667      0.000     0.0 %   2.500\n"
 		  "b     memory      1   2  alone       0.000  20.000      5.000    50.0 %\n"
+		  "Note: task \"a\" counts as a memory task, since its class is unknown: measure it with 3 of 4 TPCs, "
+		  "too\n"
 		  "Note: task \"b\" takes longer with more than 1 TPCs\n");
 }
 

@@ -114,7 +114,7 @@ void add_sweep(CLI::App &parser, CommandLine &line)
 			->type_name("SCENARIO")
 			->excludes(program);
 	parser.add_option("--sizes", options->sizes,
-			  "numbers of TPCs: 1-8,16, or all (default: powers of two, and the whole GPU)")
+			  "numbers of TPCs: 1-8,16, or all (default: powers of two, three quarters, and the whole GPU)")
 		->type_name("LIST")
 		->check(check_that([](const std::string &text) { return text.empty() ? "an empty list" : ""; }));
 	add_choice<plan::Placing>(

@@ -390,7 +390,7 @@ std::vector<u32> parse_sizes(const std::string &text, u32 tpcs)
 	if (text.empty()) {
 		for (u32 size = 1; size < tpcs; size *= 2)
 			sizes.insert(size);
-		sizes.insert(tpcs);
+		sizes.insert({std::max(1U, 3 * tpcs / 4), tpcs}); // with three quarters, fit knows the class
 	} else if (text == "all") {
 		for (u32 size = 1; size <= tpcs; size++)
 			sizes.insert(size);

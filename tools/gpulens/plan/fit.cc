@@ -66,6 +66,17 @@ u32 find_knee(const Times &times)
 	return knee;
 }
 
+// Returns the least knee that the times allow, where find_knee() found this one: between it and the next smaller size that was
+// measured, as no size is faster than a smaller one by more than their ratio.
+double find_least_knee(const Times &times, u32 knee)
+{
+	double least = 1;
+
+	for (auto size = times.begin(); size->first < knee; ++size)
+		least = std::max({least, size->first + 1.0, size->first * size->second / times.rbegin()->second});
+	return least;
+}
+
 std::optional<u32> find_slower_from(const Times &times)
 {
 	std::optional<std::pair<u32, double>> least;
@@ -156,7 +167,14 @@ Fit fit_task(const Samples &measured, const std::string &file)
 	f.alone = fit_curve(measured.alone);
 	f.largest = measured.alone.rbegin()->first;
 	f.knee = find_knee(measured.alone);
-	f.kind = f.knee <= KNEE_SHARE * f.largest ? Class::Memory : Class::Compute;
+	f.kind_known =
+		f.knee <= KNEE_SHARE * f.largest || find_least_knee(measured.alone, f.knee) > KNEE_SHARE * f.largest;
+	f.kind = f.knee <= KNEE_SHARE * f.largest || !f.kind_known ? Class::Memory : Class::Compute;
+	if (!f.kind_known)
+		f.notes.push_back(
+			fmt::format("task \"{}\" counts as a memory task, since its class is unknown: measure it "
+				    "with {} of {} TPCs, too",
+				    f.name, static_cast<u32>(KNEE_SHARE * f.largest), f.largest));
 	f.slower_from = find_slower_from(measured.alone);
 	for (auto [m, us] : measured.conflict) {
 		auto same = measured.alone.find(m);
@@ -209,6 +227,11 @@ json task_json(const Fit &f, Model model)
 	return task;
 }
 
+const char *kind_text(const Fit &f)
+{
+	return f.kind_known ? class_name(f.kind) : "unknown";
+}
+
 std::string factor_text(const std::optional<double> &factor)
 {
 	return factor ? fmt::format("{:.3f}", *factor) : "";
@@ -227,7 +250,7 @@ std::string curves_text(const std::vector<Fit> &fits)
 			cells.emplace_back(last);
 			t.add(std::move(cells));
 		};
-		row({f.name, class_name(f.kind), std::to_string(f.knee), std::to_string(f.largest), "alone"}, f.alone,
+		row({f.name, kind_text(f), std::to_string(f.knee), std::to_string(f.largest), "alone"}, f.alone,
 		    f.conflict ? "" : factor_text(f.factor));
 		if (f.conflict)
 			row({f.name, "", "", "", "conflict"}, *f.conflict, factor_text(f.factor));
@@ -242,7 +265,7 @@ std::string times_text(const std::vector<Fit> &fits)
 
 	for (const Fit &f : fits) {
 		std::vector<Cell> first{f.name,
-					class_name(f.kind),
+					kind_text(f),
 					std::to_string(f.knee),
 					std::to_string(f.largest),
 					factor_text(f.factor),
@@ -318,7 +341,7 @@ json fit_json(const std::vector<Fit> &fits, Model model)
 
 	for (const Fit &f : fits)
 		list.push_back({{"name", f.name},
-				{"class", class_name(f.kind)},
+				{"class", kind_text(f)},
 				{"knee", f.knee},
 				{"largest", f.largest},
 				{"slower_from", f.slower_from ? json(*f.slower_from) : json(nullptr)},

@@ -13,7 +13,9 @@
 // A task is memory-intensive if it does not get faster beyond some number of TPCs (Definition 1). This
 // project decides: the knee is the smallest measured size beyond which all larger sizes together gain less than 5 %.
 // The class is memory if the knee is at most three quarters of the largest measured size, otherwise compute. The
-// thesis' kernels have their knees at 40 of 68 SMs (Figure 3.2), at half of the SMs, or have none.
+// thesis' kernels have their knees at 40 of 68 SMs (Figure 3.2), at half of the SMs, or have none. A knee between
+// two measured sizes is found at the larger one: where it may lie below three quarters all the same, the class is unknown, and
+// counts as memory, which is safe for the others.
 //
 // C is a worst-case time: of several times with the same size the longest counts, and b is raised until no time is
 // above the curve, because least squares leave half of the points above it. a and b are never negative.
@@ -41,6 +43,7 @@ enum class Model { Times, Curve }; // of the task for plan
 struct Fit {
 	std::string name;
 	Class kind = Class::Compute;
+	bool kind_known = true; // false: it counts as memory
 	u32 knee = 0, largest = 0; // TPCs
 	Curve alone;
 	std::optional<Curve> conflict;
