@@ -34,10 +34,10 @@ class Claim(typing.NamedTuple):
 CLAIMS = {
     "gpulens": Claim("--proc PROC", r"^gpu0: GP106(.|\n)*runlist 0(.|\n)*TSG 3 (.|\n)*^gpu1: AD102"),
     "gpulens engines": Claim("--proc PROC engines", r"GR0"),
-    "gpulens top": Claim("--proc TOP top --batch 1 --delay 100ms", r"^gpu0: (.|\n)*^gpu1: (.|\n)*UTIL%  SLOT ms"),
+    "gpulens top": Claim("--proc TOP top --batch 1 --delay 100ms", r"^gpu0: (.|\n)*^gpu1: (.|\n)*UTIL%  TURN ms"),
     "gpulens isolation --check": Claim("-i IMAGE isolation --check", r"GRCE0/LCE0 of runlist 0 shares PCE 3", 1),
     "gpulens record --for 2s -o run.html -o run.perfetto-trace": Claim(
-        "-g 0 --proc PROC record --for 100ms -o run.html -o run.perfetto-trace", r"Engine +TSG +Time +Slots"),
+        "-g 0 --proc PROC record --for 100ms -o run.html -o run.perfetto-trace", r"Engine +TSG +Time +Turns"),
     "gpulens record --for 2s -o run.html": Claim(
         "-g 0 --proc PROC record --for 100ms -o run.html", r"Engine +TSG +Time"),
     "gpulens --source rm channels": Claim("--source rm channels", r"\n *4194777 +unknown +714.0 MiB", 1, fake_rm()),

@@ -47,7 +47,7 @@ def test_a_report_measures_the_slots(tmp_path: pathlib.Path) -> None:
     assert done.stdout == (
         "gpu0: 0.150 s, 1501 samples, one in 100.000 us (asked: 100.000 us; 99% within 100.000 us, longest "
         "100.000 us); 0 lost\n"
-        "Engine  TSG   Time  Slots  Timeslice  Median slot  Shortest  Longest\n"
+        "Engine  TSG   Time  Turns  Timeslice  Median turn  Shortest  Longest\n"
         "NVDEC0   21  66.7%     49          -       2.0 ms    2.0 ms   2.0 ms\n"
         "NVDEC0   22  33.3%     50          -       1.0 ms    1.0 ms   1.0 ms\n")
     assert len((tmp_path / "a.csv").read_text().splitlines()) == 101

@@ -145,7 +145,7 @@ sampled every 1.000 ms (1.000 ms requested), 0 of 1001 ticks lost, in 1.0 s
     0 GR0          TSG 3                [|||||||||||||||     ]   75.0
     1 LCE2         TSG 5                [||                  ]   10.0
 4 TSGs by utilisation
-   TSG  RL ENGINE     UTIL%  SLOT ms SLICE ms SLOTS/s CHAN  RUN WAIT  OFF FAULT
+   TSG  RL ENGINE     UTIL%  TURN ms SLICE ms TURNS/s CHAN  RUN WAIT  OFF FAULT
      3   0 GR0         50.0        2    2.048   250.0    2    1    0    0     0
      4   0 GR0         25.0       <2    1.024   250.0    2    0    2    0     0
      5   1 LCE2        10.0       <2    1.024   100.0    2    0    0    1     1

@@ -420,7 +420,7 @@ TEST(TopText, AnOwnerHasColumnsAndFits80)
 	EXPECT_EQ(tool::top_tsg_line(t, wide).substr(79), "    4711 root     train           resident 4f2a1c0d9e8b");
 	EXPECT_EQ(tool::top_tsg_line(other, wide).substr(79), " unknown");
 	EXPECT_EQ(tool::top_tsg_titles(narrow),
-		  "GPU    TSG  RL ENGINE     UTIL%  SLOT ms SLICE ms     PID USER     PROCESS     ");
+		  "GPU    TSG  RL ENGINE     UTIL%  TURN ms SLICE ms     PID USER     PROCESS     ");
 	EXPECT_EQ(tool::top_tsg_line(t, narrow),
 		  "  3      7   0 GR0         50.0        -        -    4711 root     train       ");
 	EXPECT_EQ(tool::top_tsg_titles(narrow).size(), 79u); // and one for the selection

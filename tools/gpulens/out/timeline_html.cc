@@ -266,7 +266,7 @@ private:
 					   t_.clock_error.empty() ? "" : ", times to within " + t_.clock_error);
 		std::string out = fmt::format(
 			"<p>{:.3f} s, {} samples of each engine, one every {} (99% within {}, longest {}; "
-			"{} requested). A slot is the uninterrupted time of a TSG on an engine, known to within one "
+			"{} requested). A turn is the uninterrupted time of a TSG on an engine, known to within one "
 			"of these periods.</p>\n",
 			t_.seconds(), t_.ticks, format_duration(t_.step_median_ns), format_duration(t_.step_p99_ns),
 			format_duration(t_.step_max_ns), format_duration(u64{t_.period_us} * 1000));
@@ -462,7 +462,7 @@ private:
 
 	std::string draw_table() const
 	{
-		std::string out = "<h2>Slots and time slices</h2>\n<table><thead><tr>";
+		std::string out = "<h2>Turns and time slices</h2>\n<table><thead><tr>";
 
 		SlotTable slots = slot_table(t_, "–");
 		for (const std::string &title : slots.titles)
@@ -474,7 +474,7 @@ private:
 				out += "<td>" + escape_xml(cell) + "</td>";
 			out += "</tr>\n";
 		}
-		return out + "</tbody></table>\n<p class=\"soft\">Slots that are cut off by the ends of the recording, "
+		return out + "</tbody></table>\n<p class=\"soft\">Turns that are cut off by the ends of the recording, "
 			     "or by a gap of more than three sampling periods, are not measured, but count in "
 			     "Time.</p>\n";
 	}

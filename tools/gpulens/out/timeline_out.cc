@@ -298,7 +298,7 @@ void write_perfetto(std::span<const Timeline> gpus, const Sink &sink, TraceClock
 
 SlotTable slot_table(const Timeline &t, const std::string &none)
 {
-	SlotTable table{{"Engine", "TSG", "Time", "Slots", "Timeslice", "Median slot", "Shortest", "Longest"}, {}};
+	SlotTable table{{"Engine", "TSG", "Time", "Turns", "Timeslice", "Median turn", "Shortest", "Longest"}, {}};
 	double whole = static_cast<double>(std::max<u64>(1, t.end_ns - t.start_ns));
 	bool owners = !t.owners.empty();
 

@@ -106,10 +106,10 @@ std::string top_tsg_titles(const TopColumns &columns)
 {
 	std::string out = columns.gpu ? "GPU " : "";
 
-	out += fmt::format("{:>6} {:>3} {:<10} {:>5} {:>8} {:>8}", "TSG", "RL", "ENGINE", "UTIL%", "SLOT ms",
+	out += fmt::format("{:>6} {:>3} {:<10} {:>5} {:>8} {:>8}", "TSG", "RL", "ENGINE", "UTIL%", "TURN ms",
 			   "SLICE ms");
 	if (!columns.narrow)
-		out += fmt::format(" {:>7} {:>4} {:>4} {:>4} {:>4} {:>5}", "SLOTS/s", "CHAN", "RUN", "WAIT", "OFF",
+		out += fmt::format(" {:>7} {:>4} {:>4} {:>4} {:>4} {:>5}", "TURNS/s", "CHAN", "RUN", "WAIT", "OFF",
 				   "FAULT");
 	if (columns.owner)
 		out += fmt::format(" {:>7} {:<8} {:<{}}", "PID", "USER", "PROCESS", columns.narrow ? 12 : 15);
@@ -217,7 +217,7 @@ const std::vector<std::string> &top_help()
 		"?            these keys",
 		"UTIL%        share of the window with the TSG on the engine, busy",
 		"             or not; 3/10: of 10 snapshots; BUSY%: with work",
-		"SLOT ms      median time on the engine; SLICE ms: configured",
+		"TURN ms      median time on the engine; SLICE ms: configured",
 		"WAIT         channels with work that are not on the engine",
 	};
 
