@@ -266,7 +266,7 @@ def test_a_bad_topology_is_refused(kfd: FakeKfd) -> None:
         2, f"{place}/1/properties: it has no simd_per_cu, so it is not the properties of a KFD node\n")
     (kfd.root / "sys/class").rename(kfd.root / "elsewhere")
     assert find_refusal(kfd, "gpus") == (
-        3, f"{place}: No such file or directory; is the driver amdgpu loaded, with CONFIG_HSA_AMD?\n")
+        3, f"{place}: No such file or directory\n")
 
 
 def test_queues_that_the_driver_calls_bad_are_noted(kfd: FakeKfd) -> None:

@@ -220,6 +220,26 @@ def test_a_missing_file_is_not_to_be_created(words: "list[str]", folder: pathlib
     assert done.stderr.endswith("check the path, or create the folder\n")
 
 
+@pytest.mark.parametrize("words, message, status", [
+    (["report", "FOLDER/text"], "FOLDER/text: it is no recording of gpulens, or ends before its first sample", 3),
+    (["report", "x", "-o", "a.pdf"], "a.pdf: the name must end with .html, .csv or .perfetto-trace", 2),
+    (["--proc", "FOLDER", "schedule", "FOLDER/none"], "FOLDER/none: ENOENT: No such file or directory", 3),
+    (["--proc", "FOLDER", "schedule", "FOLDER/text"], "FOLDER/text: not JSON: parse error at line 1", 2),
+    (["--proc", "FOLDER", "plan", "FOLDER/text"], "FOLDER/text: not JSON: parse error at line 1", 2),
+    (["amd", "--from", "FOLDER/none"], "FOLDER/none/sys/class/kfd/kfd/topology/nodes: No such file or directory\n", 3),
+    (["run", "FOLDER/none"], "FOLDER/none: No such file or directory\n", 127),
+    (["run", "--tpcs", "3-1", "true"], '--tpcs: "3-1": expected 0-9,12, 0x3ff, gpc:2,3, half:a or all\n', 2),
+])
+def test_what_is_wrong_comes_first(words: "list[str]", message: str, status: int, folder: pathlib.Path) -> None:
+    """The file or the word is named before a GPU, a driver or CUDA is asked for, and nothing is said of a program that
+    never began. Seen failing for each of them."""
+    (folder / "text").write_text("hello\n")
+    done = gpulens(*fill_names(folder, words))
+    assert (done.returncode, done.stdout) == (status, "")
+    assert done.stderr.startswith(f"gpulens: {message}".replace("FOLDER", str(folder)))
+    assert "TSG" not in done.stderr
+
+
 def test_a_refused_write_names_what_was_written(folder: pathlib.Path) -> None:
     """The file and the id. The module's own refusals are in tests/vm/test_tool.py. Seen failing with the file alone."""
     done = gpulens(*fill_names(folder, ["--proc", "PROC", "preempt", "3"]))

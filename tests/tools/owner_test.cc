@@ -338,7 +338,7 @@ std::string read_error(const std::string &bytes)
 TEST(Recording, InvalidRecordingsAreRefused)
 {
 	const std::string good = tool::recording_head(2), reserved(20, '\0'),
-			  none = "the recording is cut short: it ends before its first sample";
+			  none = "it is no recording of gpulens, or ends before its first sample";
 
 	EXPECT_EQ(read_error("GPLR"), none);
 	EXPECT_EQ(read_error(good), none);

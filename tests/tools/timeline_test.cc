@@ -286,8 +286,9 @@ TEST(Timeline, InvalidRecordingsAreReported)
 	std::string engines = make_header(), newer = make_header();
 	newer[6] = 32;
 
-	EXPECT_EQ(why(""), "f: the recording is cut short: it ends before its first sample");
-	EXPECT_EQ(why(make_header().substr(0, 127)), "f: the recording is cut short: it ends before its first sample");
+	EXPECT_EQ(why(""), "f: it is no recording of gpulens, or ends before its first sample");
+	EXPECT_EQ(why(make_header().substr(0, 127)),
+		  "f: it is no recording of gpulens, or ends before its first sample");
 	EXPECT_EQ(why(std::string(64, 'x')), "f: not a recording: samples begin with GPLT");
 	EXPECT_EQ(why(newer), "f: a recording of a newer layout");
 	std::string other = make_header() + make_sample(100 * US, ON, 7);

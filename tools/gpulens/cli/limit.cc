@@ -34,7 +34,13 @@ LimitOptions::LimitOptions(CLI::App &parser, const std::string &subject)
 	add_no_cooperative(parser);
 	tpcs_ = parser.add_option("--tpcs", values_->tpcs, limit + "these TPCs: 0-9,12 or 0x3ff")
 			->type_name("TPCS")
-			->check(not_empty);
+			->check(not_empty)
+			->check(check_that([](const std::string &text) {
+				bool named = text == "all" || text.starts_with("gpc:") || text.starts_with("half:");
+				return named || plan::parse_mask(text) || plan::parse_numbers(text, plan::MAX_TPCS)
+					       ? ""
+					       : '"' + text + "\": expected 0-9,12, 0x3ff, gpc:2,3, half:a or all";
+			}));
 	gpcs_ = parser.add_option("--gpcs", values_->gpcs, limit + "the TPCs of these GPCs: 2,3")
 			->type_name("GPCS")
 			->check(not_empty)

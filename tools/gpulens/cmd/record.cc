@@ -393,7 +393,7 @@ int write_report(const Options &options, const std::vector<std::string> &recordi
 		output.files.push_back((recordings[0] == "-" ? "recording" : recordings[0]) + ".html");
 	for (const std::string &file : output.files)
 		if (is_raw(file) && file != "-")
-			throw Error(Error::Source, file + ": the name must end with .html, .csv or .perfetto-trace");
+			throw Error(Error::Input, file + ": the name must end with .html, .csv or .perfetto-trace");
 	if (!output.dataset.empty())
 		check_dataset(output.dataset);
 	for (const std::string &recording : recordings) {

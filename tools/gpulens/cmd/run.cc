@@ -324,9 +324,11 @@ int run_program(const RunOptions &options)
 	if (pid < 0)
 		throw Error(Error::Source, fmt::format("{}: {}", options.program[0], std::strerror(errno)));
 	int status = signals.forward(pid);
+	bool started =
+		!WIFEXITED(status) || (WEXITSTATUS(status) != 126 && WEXITSTATUS(status) != 127); // as of a shell
 	// A missing table does not change the program's status.
 	try {
-		if (options.file.empty())
+		if (options.file.empty() && started)
 			print_table(read_run_file(file.path()));
 	} catch (const Error &e) {
 		std::fprintf(stderr, "gpulens: %s\n", e.what());

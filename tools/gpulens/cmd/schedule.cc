@@ -302,10 +302,10 @@ int run_schedule(const Options &options, const ScheduleOptions &schedule)
 	if (schedule.experimental || schedule.gates || schedule.busy_poll || !schedule.probed.empty())
 		throw Error(Error::Input, "--experimental, --gates, --busy-poll and --probed go with --source rm");
 
+	PolicyFile policy = read_policy(schedule.file);
 	unsigned index = only_gpu(options.sources.proc, options.sources.gpus);
 	std::string folder = fmt::format("{}/gpu{}/", options.sources.proc, index);
 	ModulePort gpu(options.sources.proc, index);
-	PolicyFile policy = read_policy(schedule.file);
 	Gpu before = gpu.read_gpu();
 	bool by_space = std::ranges::any_of(policy.tasks, [](const PolicyTask &t) { return bool(t.page_directory); });
 	std::optional<Gpu> image = by_space || schedule.dry_run ? read_image(folder) : std::nullopt;

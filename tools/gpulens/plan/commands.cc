@@ -21,7 +21,7 @@ using json = nlohmann::ordered_json;
 namespace {
 
 // Returns the GPU to plan for; nothing if a number of TPCs is given instead.
-std::optional<Gpu> read_gpu(const Options &options, const PlanOptions &plan_options)
+std::optional<Gpu> read_gpu(const Options &options, const PlanOptions &plan_options, const std::string &tasks)
 {
 	if (plan_options.tpcs)
 		return std::nullopt;
@@ -31,6 +31,7 @@ std::optional<Gpu> read_gpu(const Options &options, const PlanOptions &plan_opti
 	} catch (const Error &e) {
 		if (!options.sources.files.empty())
 			throw;
+		parse_tasks(tasks, name_of_file(plan_options.file), MAX_TPCS); // throws what is wrong with them
 		throw Error(e.code, fmt::format("{}\nWithout a GPU, gpulens plan {} --tpcs N plans sizes.", e.what(),
 						plan_options.file));
 	}
@@ -68,12 +69,13 @@ std::vector<std::string> notes_on_gpu(const Plan &plan, const std::optional<Gpu>
 int plan_command(const Options &options, const PlanOptions &plan_options)
 {
 	std::string name = name_of_file(plan_options.file);
-	std::optional<Gpu> gpu = read_gpu(options, plan_options);
+	std::string tasks = read_json_file(plan_options.file);
+	std::optional<Gpu> gpu = read_gpu(options, plan_options, tasks);
 	GpcMap map = gpu ? gpc_map(*gpu) : GpcMap{.tpcs = *plan_options.tpcs, .gpcs{}};
 	PlanOptions with_chip = plan_options;
 	if (gpu)
 		with_chip.chip = gpu->chip.id;
-	Plan plan = make_plan(read_json_file(plan_options.file), name, map, with_chip);
+	Plan plan = make_plan(tasks, name, map, with_chip);
 	plan.gpu = gpu ? gpu->title() : "";
 	plan.device = gpu ? gpu->chip.device : "";
 	for (const std::string &note : notes_on_gpu(plan, gpu))

@@ -45,8 +45,10 @@ std::vector<u32> list_nodes(const std::string &folder)
 		if (std::optional<u32> node = parse_decimal(entry->path().filename().string()))
 			nodes.push_back(*node);
 	if (err)
-		throw Error(Error::Source, fmt::format("{}: {}; is the driver amdgpu loaded, with CONFIG_HSA_AMD?",
-						       folder, err.message()));
+		throw Error(Error::Source, fmt::format("{}: {}{}", folder, err.message(),
+						       folder.starts_with("/sys/")
+							       ? "; is the driver amdgpu loaded, with CONFIG_HSA_AMD?"
+							       : ""));
 	std::sort(nodes.begin(), nodes.end());
 	return nodes;
 }

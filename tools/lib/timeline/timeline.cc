@@ -561,7 +561,7 @@ std::vector<Track> TimelineBuilder::drain()
 Timeline TimelineBuilder::finish()
 {
 	if (!begun_)
-		throw Error(Error::Source, "the recording is cut short: it ends before its first sample");
+		throw Error(Error::Source, "it is no recording of gpulens, or ends before its first sample");
 	for (size_t i = 0; i < open_.size(); i++) {
 		open_[i].interval.continues = true;
 		close_interval(i, open_[i].last_ns);
