@@ -19,8 +19,8 @@ DOCUMENTS = [*(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURIT
              *sorted((ROOT / "docs").glob("*.md"))]
 NAMES = [str(path.relative_to(ROOT)) for path in DOCUMENTS]
 # Numbers of outputs that are compared.
-SHOWS = {"README.md": 1, "docs/proc.md": 4, "docs/blocks.md": 1, "docs/export.md": 1, "docs/plan.md": 3,
-         "docs/amd.md": 2}
+SHOWS = {"README.md": 1, "docs/proc.md": 4, "docs/blocks.md": 1, "docs/export.md": 1, "docs/plan.md": 1,
+         "docs/measure.md": 1, "docs/evaluate.md": 1, "docs/amd.md": 2}
 SOURCES = ("src", "procfs", "include", "tools", "emulator", "scripts", "tests", "docs", "debian")
 # Parts of a name that stand for any name.
 ANY = re.compile(r"[A-Z]{3}|[*{$]|X\b")
@@ -70,7 +70,7 @@ def run_shown_command(command: str, folder: pathlib.Path) -> typing.Optional[str
         return None
     for name, chip in (("gpu.image", "ad102"), ("h100.image", "gh100")):
         (folder / name).write_bytes(image(chip).read_bytes())
-    text = (ROOT / "docs/plan.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs/measure.md").read_text(encoding="utf-8")
     times = re.findall(r"(?:^    .*,.*,.*\n)+", text, re.M)[-1]
     (folder / "times.csv").write_text(re.sub("^    ", "", times, flags=re.M))
     (folder / "docs").symlink_to(ROOT / "docs")

@@ -26,7 +26,7 @@
 // The thesis leaves open, and this project decides: the list is sorted by utilization (Start), ties are in the order of
 // the tasks, BF computes the utilization for the larger size of the two partitions, and which of the merges that are
 // equally small SMS takes (Ties). Definition 4 sorts BF's list in ascending order, which is the worst fit; section 3.6.2
-// calls it best fit, which sorts in descending order, as here. docs/plan.md compares the readings.
+// calls it best fit, which sorts in descending order, as here. docs/evaluate.md compares the readings.
 //
 // Beside these, three baselines with a partition for each task, which section 3.2 describes:
 //   STGM        the smallest size that meets the deadline: more TPCs for each task that misses it (S. Saha, Y. Xiang, H.

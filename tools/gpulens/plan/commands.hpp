@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The commands `gpulens plan` and `gpulens fit`, which docs/plan.md describes: files, messages and exit status.
+// The commands `gpulens plan` and `gpulens fit`, which docs/plan.md and docs/measure.md describe: files, messages and exit status.
 #pragma once
 #include "gpulens/out/output.hpp"
 #include "gpulens/plan/fit.hpp"

@@ -46,8 +46,8 @@ void add_evaluate(CLI::App &parser, CommandLine &line)
 	add_utilization("--to", e.to, "largest total utilization (default: the number of TPCs)");
 	add_utilization("--step", e.step, "step between total utilizations (default: 2)");
 	add_utilization("--cap", e.cap, "largest utilization of a task (default: no limit)");
-	parser.add_flag("--literal", e.literal, "serial part of tasks as printed in the thesis; see docs/plan.md");
-	parser.add_flag("--no-serial-part", e.no_serial, "tasks without a serial part; see docs/plan.md")
+	parser.add_flag("--literal", e.literal, "serial part of tasks as printed in the thesis; see docs/evaluate.md");
+	parser.add_flag("--no-serial-part", e.no_serial, "tasks without a serial part; see docs/evaluate.md")
 
 		->excludes("--literal");
 	add_list(parser, "-o,--output", arguments->evaluation.files, "FILE", "write curves to FILE.csv or FILE.svg")

@@ -44,7 +44,7 @@ void add_warps(CLI::App &parser, CommandLine &line)
 	parser.add_option("--latencies", arguments->latencies, "cycles of each instruction (default: 3,1,1,7,1,1)")
 		->type_name("LIST");
 	parser.add_flag("--printed-budget", arguments->printed,
-			"budgets of RT-PAWS as Algorithm 5 is printed; see docs/plan.md");
+			"budgets of RT-PAWS as Algorithm 5 is printed; see docs/evaluate.md");
 	parser.callback([arguments, &line] {
 		refuse_gpus(line.options, "warps");
 		try {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The command `gpulens-lab evaluate`, which docs/plan.md describes: files, messages and exit status.
+// The command `gpulens-lab evaluate`, which docs/evaluate.md describes: files, messages and exit status.
 #pragma once
 #include "gpulens/out/output.hpp"
 #include "gpulens/plan/plan.hpp"
