@@ -43,7 +43,7 @@ enum class Model { Times, Curve }; // of the task for plan
 struct Fit {
 	std::string name;
 	Class kind = Class::Compute;
-	bool kind_known = true; // false: it counts as memory
+	bool kind_known = true;    // false: it counts as memory
 	u32 knee = 0, largest = 0; // TPCs
 	Curve alone;
 	std::optional<Curve> conflict;
