@@ -95,6 +95,23 @@ TEST(PlanFit, AKneeBetweenSizesThatMayBeLowIsUnknown)
 	EXPECT_EQ(f.kind, Class::Compute);
 }
 
+// The copy of gpulens sweep on an H200 (docs/results/2026-11-30-h200-journey.md): the last two TPCs save a wave of blocks, so that the
+// knee is at 66. The product beside it scales. Seen failing as compute.
+TEST(PlanFit, AFlatPartBeforeTheKneeIsUnknown)
+{
+	Fit f = fit_single("task,tpcs,time_us\na,1,5999.2\na,8,925\na,16,539.7\na,32,361.9\na,49,326.5\na,64,310.1\n"
+			   "a,66,261.9\n");
+
+	EXPECT_EQ(f.knee, 66u);
+	EXPECT_EQ(f.kind, Class::Memory);
+	EXPECT_EQ(f.notes,
+		  std::vector<std::string>{"task \"a\" counts as a memory task, since its class is unknown: with 49 in "
+					   "place of 32 TPCs it is only 1.11 times as fast"});
+	f = fit_single("task,tpcs,time_us\na,1,184487\na,16,11693.9\na,32,5967\na,49,3922.9\na,64,3140\na,66,2931.8\n");
+	EXPECT_TRUE(f.kind_known);
+	EXPECT_EQ(f.kind, Class::Compute);
+}
+
 // Figure 3.2: four kernels with up to 68 SMs; from 40 on those of memory do not get faster.
 TEST(PlanFit, ClassesAreThoseOfTheThesis)
 {

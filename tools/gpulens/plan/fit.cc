@@ -77,6 +77,39 @@ double find_least_knee(const Times &times, u32 knee)
 	return least;
 }
 
+// Returns two sizes from about half of the largest on (12 / 25: 32 of 66), a quarter or more apart, of which the larger one gains
+// less than FLAT_SHARE of what the TPCs grow: a last wave of blocks may hide that more TPCs do not make it faster.
+std::optional<std::pair<u32, u32>> find_flat_part(const Times &times)
+{
+	for (auto from = times.lower_bound(times.rbegin()->first * 12 / 25); from != times.end(); ++from)
+		for (auto to = std::next(from); to != times.end(); ++to)
+			if (double growth = double(to->first) / from->first - 1;
+			    growth >= 0.25 && from->second / to->second - 1 < FLAT_SHARE * growth - 1e-9)
+				return std::pair(from->first, to->first);
+	return std::nullopt;
+}
+
+void find_class(Fit &f, const Times &times)
+{
+	double most = KNEE_SHARE * f.largest;
+	std::string why;
+
+	f.kind = Class::Memory;
+	if (f.knee <= most)
+		return;
+	if (find_least_knee(times, f.knee) <= most)
+		why = fmt::format("measure it with {} of {} TPCs, too", static_cast<u32>(most), f.largest);
+	else if (std::optional<std::pair<u32, u32>> flat = find_flat_part(times))
+		why = fmt::format("with {} in place of {} TPCs it is only {:.2f} times as fast", flat->second,
+				  flat->first, times.at(flat->first) / times.at(flat->second));
+	f.kind_known = why.empty();
+	if (f.kind_known)
+		f.kind = Class::Compute;
+	else
+		f.notes.push_back(fmt::format("task \"{}\" counts as a memory task, since its class is unknown: {}",
+					      f.name, why));
+}
+
 std::optional<u32> find_slower_from(const Times &times)
 {
 	std::optional<std::pair<u32, double>> least;
@@ -167,14 +200,7 @@ Fit fit_task(const Samples &measured, const std::string &file)
 	f.alone = fit_curve(measured.alone);
 	f.largest = measured.alone.rbegin()->first;
 	f.knee = find_knee(measured.alone);
-	f.kind_known =
-		f.knee <= KNEE_SHARE * f.largest || find_least_knee(measured.alone, f.knee) > KNEE_SHARE * f.largest;
-	f.kind = f.knee <= KNEE_SHARE * f.largest || !f.kind_known ? Class::Memory : Class::Compute;
-	if (!f.kind_known)
-		f.notes.push_back(
-			fmt::format("task \"{}\" counts as a memory task, since its class is unknown: measure it "
-				    "with {} of {} TPCs, too",
-				    f.name, static_cast<u32>(KNEE_SHARE * f.largest), f.largest));
+	find_class(f, measured.alone);
 	f.slower_from = find_slower_from(measured.alone);
 	for (auto [m, us] : measured.conflict) {
 		auto same = measured.alone.find(m);
