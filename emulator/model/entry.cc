@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// See entry.hpp.
+// std::from_chars() takes no prefix, so the base is chosen here: 0x is hexadecimal, any other leading 0 octal. A negative
+// JSON number is refused before the conversion, which would make it a large one.
 #include "model/entry.hpp"
 
 #include <charconv>

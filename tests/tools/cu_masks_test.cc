@@ -91,6 +91,8 @@ TEST(CuMasks, TheTopologyOfTheKernelIsRead)
 		  Error::Absent); // a CU is fused off, of an unknown array
 	EXPECT_EQ(code(std::string(NODE) + "simd_count 0\n"), Error::Absent);
 	EXPECT_EQ(code(std::string(NODE) + "simd_arrays_per_engine 3\n"), Error::Input);
+	EXPECT_EQ(code("simd_count 3\narray_count 0\nsimd_arrays_per_engine 1\ncu_per_simd_array 1\nsimd_per_cu 4\n"),
+		  Error::Input); // seen reading in front of an empty vector
 }
 
 TEST(CuMasks, BadInputIsRefused)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// See library.hpp.
+// Only a comment at the start of a line begins a section; an indented one stays in its declaration. Each word before an
+// opening bracket counts as a function.
 #include "docs/library.hpp"
 
 #include "docs/options.hpp"

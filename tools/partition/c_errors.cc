@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// See c_errors.hpp.
+// Copies of messages may need memory: where there is none the message becomes empty, because set_error() itself must not
+// throw.
 #include "partition/c_errors.hpp"
 
 #include "gpulens-partition.h"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// See plan.hpp.
+// The first task of a partition opens its stream under a lock, and begin() finds it without one. end() gives the turn back
+// before it reports that the work failed, so that other jobs do not wait for a turn that never ends.
 #include "partition/plan.hpp"
 
 #include "lib/base/file.hpp"

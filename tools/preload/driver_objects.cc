@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// See driver_objects.hpp.
+// The free of a device or client also ends what is below it. An engine's object below a channel counts as a change of the
+// TSG, because it sets the preemption modes. Objects for which the tables have no room are not followed.
 #include "preload/driver_objects.hpp"
 
 #include <algorithm>

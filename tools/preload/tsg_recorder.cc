@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// See tsg_recorder.hpp.
+// A line is written by one write(2), so that lines of several processes do not mix, and only if its hash differs from that
+// of the last one. A link in place of the file is followed below /proc only.
 #include "preload/tsg_recorder.hpp"
 
 #include "lib/launch/environment.hpp"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// See fake_work.hpp.
+// The end of work is computed when it is launched, and only those who wait for it sleep. Whose turn it is follows from the
+// clock and the number of processes alone, so that processes need no messages.
 #include "fake_work.hpp"
 
 #include "fake_calls.hpp"

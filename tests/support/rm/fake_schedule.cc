@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// See fake_schedule.hpp.
+// The file is opened by a system call, because open() is the fake's own here and takes its lock. A TSG whose process has
+// ended is free again, and compare-and-swap decides between processes that want it.
 #include "fake_schedule.hpp"
 
 #include <cerrno>

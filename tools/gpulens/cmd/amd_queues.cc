@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// See amd_queues.hpp.
+// An unknown value is a word in tables and null in JSON. Queues are shown with whether they are in the runlist only if no
+// part is named, because only then are both mqds and rls read for them.
 #include "gpulens/cmd/amd_queues.hpp"
 
 #include "lib/base/format.hpp"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// See cu_masks.hpp.
+// The order of bits is the distributed one already, so only packed masks need a sort, which is stable. The note on a slow
+// mask compares it with as many CUs spread evenly, and not with the whole GPU.
 #include "gpulens/cmd/cu_masks.hpp"
 
 #include "gpulens/out/table.hpp"
@@ -108,7 +109,8 @@ CuLayout read_cu_layout(const std::string &text, const std::string &name)
 
 	if (!simds)
 		throw Error(Error::Absent, name + ": the node is no GPU");
-	if (!per_cu || !per_se || arrays % per_se || arrays / per_se > MAX_SES || per_se > MAX_ARRAYS || cus > MAX_CUS)
+	if (!per_cu || !per_se || !arrays || arrays % per_se || arrays / per_se > MAX_SES || per_se > MAX_ARRAYS ||
+	    cus > MAX_CUS)
 		throw Error(Error::Input,
 			    name + ": its numbers of SEs, arrays and CUs contradict each other, or are too large");
 	if (properties.find("gfx_target_version").value_or(0) >= GFX10)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// See owner_times.hpp.
+// Ids of tasks and pids are used again: waiting time goes to an owner only if both snapshots also share a channel of the
+// task, and a process with the pid of another one marks that one as replaced.
 #include "gpulens/cmd/owner_times.hpp"
 
 namespace tool {

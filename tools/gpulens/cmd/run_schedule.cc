@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// See run_schedule.hpp.
+// Parts after task=NAME are accepted only if each sets what no earlier part has set, so the slice and the gate come once at
+// most. Only slices and budgets need a measured verb; a task is checked by its coordinator.
 #include "gpulens/cmd/run_schedule.hpp"
 
 #include "gpulens/cmd/schedule_support.hpp"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// See run_slot.hpp.
+// A slot belongs to the thread that took it, so a thread of its own keeps it. It holds the program before it gives the slot
+// away, and releases it when the slot is back, or for one look before the agents' longest hold is over.
 #include "gpulens/cmd/run_slot.hpp"
 
 #include "gpulens/cmd/schedule_support.hpp"

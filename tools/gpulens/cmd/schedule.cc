@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// See schedule.hpp.
+// Page directories are in the GPU's image only, which is read after the snapshot: a TSG of the image that the snapshot lacks
+// is left out. Tasks whose engines need the same lock are one group; where engines are unknown, all tasks are.
 #include "gpulens/cmd/schedule.hpp"
 
 #include "gpulens/cmd/control.hpp"
@@ -158,7 +159,6 @@ void check_right(const std::string &folder)
 	}
 }
 
-// What is known of the tasks before anything is written.
 json tsg_json(const Gpu &gpu, u64 tsg)
 {
 	u32 runlist = static_cast<u32>(tsg >> 32);
@@ -172,6 +172,7 @@ json tsg_json(const Gpu &gpu, u64 tsg)
 		{"channels", channels}};
 }
 
+// What is known of the tasks before anything is written.
 json plan_json(const Gpu &gpu, const PolicyFile &policy, const std::vector<Task> &grouped, const TaskTsgs &tsgs,
 	       const std::optional<Gpu> &image)
 {
@@ -215,7 +216,7 @@ std::optional<Gpu> read_image(const std::string &folder)
 	}
 }
 
-// The same as text, with what would be written.
+// plan: of plan_json(). With what would be written.
 std::string plan_text(const json &plan, const std::string &folder)
 {
 	std::string text = fmt::format("policy {} on GPU {}, {} tasks\n", plan["policy"].get<std::string>(),

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// See schedule_interleaved.hpp.
+// A runlist may have a TSG several times, so ids are made unique before its new order is computed. A level and a time slice
+// apply to the first TSG of a task only.
 #include "gpulens/cmd/schedule_interleaved.hpp"
 
 #include "gpulens/cmd/simulate.hpp"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// See schedule_loop.hpp.
+// The next look comes with an announced job, at the time that the scheduler wants or after a limit, but at least
+// LEAST_BETWEEN_NS after the last one, so that programs cannot keep this process busy.
 #include "gpulens/cmd/schedule_loop.hpp"
 
 #include "gpulens/cmd/signals.hpp"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// See schedule_programs.hpp.
+// All checks come before the lock and the first hold. A task whose programs name no device in their pages fits the GPU of
+// every other task.
 #include "gpulens/cmd/schedule_programs.hpp"
 
 #include "gpulens/cmd/schedule_loop.hpp"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// See schedule_status.hpp.
+// The thread that writes is detached and shares ownership of the Writer, because it may be stuck in a file system for longer
+// than the destructor waits (100 ms).
 #include "gpulens/cmd/schedule_status.hpp"
 
 #include "gpulens/cmd/schedule_loop.hpp"
@@ -182,7 +183,9 @@ std::optional<json> read_schedule_status()
 		u64 time = status.at("time_ns").get<u64>(), now = now_ns();
 		if (time > now || now - time > MAX_AGE_NS)
 			return std::nullopt;
-		status_text(status); // throws if something is missing
+		Metrics metrics;
+		status_text(status); // these throw if something is missing
+		add_schedule(metrics, status);
 		return status;
 	} catch (const Error &) {
 		return std::nullopt;

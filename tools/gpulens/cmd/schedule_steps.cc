@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// See schedule_steps.hpp.
+// Differences between two looks have times of their own, so they are sorted before they are logged. A lost lease released
+// all held tasks, even those that are held again by now.
 #include "gpulens/cmd/schedule_steps.hpp"
 
 #include "gpulens/cmd/schedule.hpp"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// See schedule_support.hpp.
+// Commands that find no result wait for one lock and search again once they have it: the first one measures, and the others
+// use its result. GPUs of the same driver and product are checked once.
 #include "gpulens/cmd/schedule_support.hpp"
 
 #include "gpulens/out/output.hpp"

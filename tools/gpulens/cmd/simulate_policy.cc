@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// See simulate_policy.hpp.
+// Simulates the same loads twice and compares the worst response times. A task without a time slice has DEFAULT_SLICE_US in
+// the runlist; a change from or to 0 is not a percentage.
 #include "gpulens/cmd/simulate_policy.hpp"
 
 #include "gpulens/cmd/simulate.hpp"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// See slot_status.hpp.
+// Whether a key is a priority, a deadline or none follows from its value alone. The states have other names in metrics than
+// in the table.
 #include "gpulens/cmd/slot_status.hpp"
 
 #include "gpulens/out/table.hpp"

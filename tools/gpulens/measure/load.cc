@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// See load.hpp.
+// The child has the environment of the program for which gpulens run measures, so it removes the variables that would change
+// the load. Errors name the last line of its standard error as the reason.
 #include "gpulens/measure/load.hpp"
 
 #include "gpulens/blocks/program.hpp"

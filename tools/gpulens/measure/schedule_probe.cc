@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// See schedule_probe.hpp.
+// The first time slice takes two programs of its own, because it is set when they start. Slices of running programs are
+// measured both ways round, and a wrong result of a program voids all verbs that seemed to work.
 #include "gpulens/measure/schedule_probe.hpp"
 
 #include "gpulens/cmd/gpu_uuid.hpp"

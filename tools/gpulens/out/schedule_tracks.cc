@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// See schedule_tracks.hpp.
+// A hold lasts until its release, which may come after the task is chosen: until then the task counts as held, so that its
+// states never overlap.
 #include "gpulens/out/schedule_tracks.hpp"
 
 #include "gpulens/out/table.hpp"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// See timeline_csv.hpp.
+// The samples of an interval are divided among days by differences of running sums, so that the parts add up to the whole.
+// The text of a time is kept for a second: only the microseconds in it are replaced.
 #include "gpulens/out/timeline_csv.hpp"
 
 #include "gpulens/out/timeline_names.hpp"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// See timeline_dataset.hpp.
+// All files are written before the first one is committed. If a commit fails, the files that were committed before it are
+// removed again.
 #include "gpulens/out/timeline_dataset.hpp"
 
 #include "gpulens/out/timeline_csv.hpp"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// See hqds.hpp.
+// Headings with and without a die have different indents. The heading of a GPU selects the layout for the slots below it;
+// without a layout their registers are passed over, and whether they are active stays unknown.
 #include "lib/amd/hqds.hpp"
 
 #include <fmt/format.h>

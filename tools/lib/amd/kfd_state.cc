@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// See kfd_state.hpp.
+// Where mqds fails half-way, its processes are dropped and nothing is matched. An SDMA queue may have several MQDs, because
+// the driver repeats its MQD after a compute queue of several dies: the first one counts.
 #include "lib/amd/kfd_state.hpp"
 
 #include "lib/base/file.hpp"

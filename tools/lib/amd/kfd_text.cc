@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// See kfd_text.hpp.
+// Rows must have whole words and offsets without gaps: a file that was cut off would else be decoded from wrong positions.
 #include "lib/amd/kfd_text.hpp"
 
 #include "lib/base/format.hpp"

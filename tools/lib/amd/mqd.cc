@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// See mqd.hpp.
+// The registers of an HQD are part of an MQD, in the same order: decode_hqd() removes those before CP_MQD_BASE_ADDR and puts
+// zeros in place of the words of the MQD before it, so that one decoder serves both.
 #include "lib/amd/mqd.hpp"
 
 #include <algorithm>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// See mqds.hpp.
+// Only the next offset 0 separates the MQDs of a queue's dies, so MQDs of different lengths show that rows are missing.
+// Lines are compared with the forms of all kernels, misspelt ones included.
 #include "lib/amd/mqds.hpp"
 
 #include <fmt/format.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// See runlist.hpp.
+// The length of a packet is checked against the words that are left before any of them is read. A header of 0 ends the list,
+// and only zeros may follow. Fields of GFX8 have other widths than those of later generations (v9_).
 #include "lib/amd/runlist.hpp"
 
 #include "lib/amd/mqd.hpp"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// See topology.hpp.
+// Numbers of CUs and SEs result from divisions, so counts that contradict each other are refused first. Partitions of a GPU
+// have its address with other functions; nodes with the same unique id get function 0.
 #include "lib/amd/topology.hpp"
 
 #include "lib/base/errors.hpp"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// See machine_name.hpp.
+// Compares names with a list of characters, which does not depend on the locale. gethostname() may cut a name off without an
+// end, so the end is set here.
 #include "lib/base/machine_name.hpp"
 
 #include <climits>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// See process_info.hpp.
+// Users may give any names to control groups of their own: a job is read only at the places where Slurm's daemon makes it,
+// and all other names are recognized by their exact form.
 #include "lib/base/process_info.hpp"
 
 #include "lib/base/format.hpp"

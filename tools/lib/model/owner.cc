@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// See owner.hpp.
+// Names owners and tasks, and looks a process up in /proc. The driver's own context has an id among those of other contexts,
+// so it is compared first.
 #include "lib/model/owner.hpp"
 
 #include "lib/model/recording.hpp"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// See claims.hpp.
+// Ids of channels may count per runlist: claims are compared by engine and id, and the driver's list of allocated channels
+// is used only if it has no second one for runlist 1.
 #include "lib/rm/claims.hpp"
 
 #include <map>

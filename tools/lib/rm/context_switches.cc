@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// See context_switches.hpp.
+// Times of records are converted from the GPU's timer by the shortest of several readings of both clocks, and by their
+// drift. A record appears only when its switch has ended, so an empty read() proves nothing about the last LATEST_NS.
 #include "lib/rm/context_switches.hpp"
 
 #include "lib/base/monotonic.hpp"

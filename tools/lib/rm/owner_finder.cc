@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-// See owner_finder.hpp.
+// Context switches and the driver's utilisation samples have times of different clocks, so a change from one to the other
+// discards the samples so far. The middle of a turn serves as the sample of its process, and clients of MPS give none,
+// because they share a context.
 #include "lib/rm/owner_finder.hpp"
 
 #include "lib/base/errors.hpp"

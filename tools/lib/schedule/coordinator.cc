@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// See coordinator.hpp.
+// Releases come before holds, so that the GPU is not idle in between. If one job follows another within a look, the new one
+// is added to the scheduler before the old one ends, so that the tenant keeps its place.
 #include "lib/schedule/coordinator.hpp"
 
 #include <algorithm>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// See simulation.hpp.
+// Time advances from event to event, by 1 ns at least, so that a wake-up that is due already does not stop the simulation.
+// In simulate_policy() an arrival may interrupt a switch of context, which goes on unless another task is chosen.
 #include "lib/schedule/simulation.hpp"
 
 #include <algorithm>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// See background.hpp.
+// The thread samples without the lock and takes it only to hand bytes over. While MAX_BYTES wait for a reader it does not
+// sample, and the ticks that pass count as late.
 #include "lib/source/background.hpp"
 
 namespace tool {

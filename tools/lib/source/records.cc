@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// See records.hpp.
+// The fields of a process record have fixed sizes: records of text follow for a user or container that does not fit, and for
+// each pod, which has no field.
 #include "lib/source/records.hpp"
 
 #include "gpulens/gpu.h"

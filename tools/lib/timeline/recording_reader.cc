@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// See recording_reader.hpp.
+// Input may end anywhere: only an incomplete head waits in pending_, all other bytes go to a builder at once. The first four
+// bytes decide whether the recording is of several GPUs.
 #include "lib/timeline/recording_reader.hpp"
 
 #include "lib/base/errors.hpp"

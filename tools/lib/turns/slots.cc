@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// See slots.hpp.
+// Processes that open a lock at once with another number of slots prevent each other from being alone with the file: each
+// closes it and tries again after a random pause.
 #include "lib/turns/slots.hpp"
 
 #include "lib/base/errors.hpp"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// See agent_link.hpp.
+// post() counts the request up after all its fields are written, because the agent reads them when the number changes.
+// find_agents() also compares start times, because pids are used again.
 #include "lib/schedule/live/agent_link.hpp"
 
 #include "lib/base/errors.hpp"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// See channel_backend.hpp.
+// A disabled channel goes on until its TSG leaves the engine: hold() disables all channels, then preempts, then checks the
+// effect. If this process slept through its lease, all holds are released and not extended.
 #include "lib/schedule/live/channel_backend.hpp"
 
 #include "lib/base/errors.hpp"

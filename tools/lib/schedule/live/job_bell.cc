@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// See job_bell.hpp.
+// The futex is not private, because other processes wake it, and FUTEX_WAIT_BITSET takes the absolute end of the wait. A
+// signal ends a wait early, too.
 #include "lib/schedule/live/job_bell.hpp"
 
 #include "lib/base/errors.hpp"

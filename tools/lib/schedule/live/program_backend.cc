@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-// See program_backend.hpp.
+// Pids are used again: the start time in the page identifies the process, and a pidfd reports its end. If one process of a
+// task does not accept a hold, the whole task is released; an agent that does not answer loses its lease and releases by
+// itself.
 #include "lib/schedule/live/program_backend.hpp"
 
 #include "lib/base/errors.hpp"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// See step_log.hpp.
+// The writer never waits for readers. A reader copies the steps first and reads the count again afterwards: steps that were
+// overwritten meanwhile, and the one that may be half written, are dropped from the copy.
 #include "lib/schedule/live/step_log.hpp"
 
 #include "lib/base/monotonic.hpp"

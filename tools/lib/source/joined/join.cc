@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// See join.hpp.
+// The driver's and the module's names of engines differ (NVJPEG3, NVJPG3), so engines are compared by the driver's; a name
+// that several engines of the GPU have leads to no runlist, and so to no owner.
 #include "lib/source/joined/join.hpp"
 
 #include "lib/rm/engine_type.hpp"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// See joined_samples.hpp.
+// A record of an owner may stand only between two samples, so it waits while the last sample is incomplete. A read of the
+// module ends in time for the driver's next query.
 #include "lib/source/joined/joined_samples.hpp"
 
 #include "hw/ptop.h"

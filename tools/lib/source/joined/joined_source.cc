@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// See joined_source.hpp.
+// TaskWatch keeps tasks that are off their runlists, so that a task that replaced one is noticed. Where the driver refuses,
+// samples() opens the module's stream once more, because JoinedSamples has taken the first one.
 #include "lib/source/joined/joined_source.hpp"
 
 #include "lib/base/errors.hpp"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// See load_command.hpp.
+// Searches modules.dep for the path of the module, which may be compressed, and finds other files by their places relative
+// to this program in the build folder.
 #include "lib/source/module/load_command.hpp"
 
 #include <fmt/format.h>
