@@ -22,7 +22,7 @@ def test_dashboard_is_answered(scraped: Fleet) -> None:
     """Each query of the dashboard has an answer, and all of its variables are known here. Seen failing with
     gpulens_engine_busy_total."""
     asked = dashboard_queries()
-    assert len(asked) == 19
+    assert len(asked) == 20
     for title, expression in asked:
         assert "$" not in expression, title
         assert scraped.prometheus.query(expression), title
@@ -132,6 +132,6 @@ def test_rules_are_evaluated(scraped: Fleet) -> None:
     """The server accepts each rule, and none is in error. Seen failing with a rule that matches many to many."""
     groups = scraped.prometheus.ask("rules")["groups"]
     rules = [rule for group in groups for rule in group["rules"]]
-    assert len(rules) == 11
+    assert len(rules) == 13
     assert [rule["name"] for rule in rules if rule["health"] != "ok"] == []
     assert len(scraped.prometheus.query("instance_gpu_tsg:gpulens_tsg_engine:ratio_rate5m")) == 100

@@ -338,6 +338,9 @@ class Killer:
         return "\n".join(lines)
 
 
+REMEMBERED = 4096  # finished jobs of a channel, by the emulator (model/jobs.hpp)
+
+
 def check_jobs(card: Card) -> int:
     """Jobs have arrived in each period, none is missing, and the words in memory say how many have ended. Returns
     how many that is."""
@@ -349,7 +352,7 @@ def check_jobs(card: Card) -> int:
         arrived = [job["arrived_ns"] for job in channel["finished"]] + channel["waiting"]
         every = EVERY_US[channel["id"] - 10] * 1000
         assert arrived == list(range(arrived[0], arrived[0] + len(arrived) * every, every))
-        assert channel["count"] == len(channel["finished"]) > 0
+        assert min(channel["count"], REMEMBERED) == len(channel["finished"]) > 0
         word = {"cmd": "peek", "ap": "sys" if channel["semaphore_target"] else "vid", "addr": channel["semaphore"],
                 "words": 1}
         assert card.emu.cmd(word)["words"] == [channel["count"]]

@@ -81,6 +81,7 @@ void add_runlist(std::string &out, const Gpu &gpu, const Runlist &rl, bool last,
 		out += style.paint(Ink::Magenta, "  submitted, not yet committed");
 	if (rl.torn)
 		out += style.paint(Ink::Magenta, "  changed while it was read");
+	names.reserve(left.size());
 	for (const TaskId &task : left)
 		names.push_back(name_task(task.bare, task.id));
 	if (!left.empty())

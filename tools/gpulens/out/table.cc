@@ -40,7 +40,7 @@ Style style_of_output(When colour, bool wide)
 	return s;
 }
 
-Table::Table(std::vector<std::string> titles)
+Table::Table(const std::vector<std::string> &titles)
 {
 	for (const std::string &t : titles) {
 		Column c;
@@ -77,7 +77,7 @@ std::string Table::str(const Style &style, const std::string &indent) const
 			continue;
 		std::erase(shown, i);
 		width -= columns_[i].width + 2;
-		left_out = columns_[i].title + (left_out.empty() ? "" : ", ") + left_out;
+		left_out.insert(0, columns_[i].title + (left_out.empty() ? "" : ", "));
 	}
 	auto line = [&](auto cell_of, Ink whole) {
 		std::string row = indent;

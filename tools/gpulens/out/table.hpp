@@ -32,7 +32,7 @@ class Table {
 public:
 	// A column is right-aligned; left-aligned if its title begins with <. Where the table is wider than the terminal, columns
 	// whose titles begin with ~ (before the <) are left out, the last ones first. Neither is printed.
-	explicit Table(std::vector<std::string> titles);
+	explicit Table(const std::vector<std::string> &titles);
 	void add(std::vector<Cell> cells);
 	bool empty() const { return rows_.empty(); }
 	std::string str(const Style &style, const std::string &indent = "") const;

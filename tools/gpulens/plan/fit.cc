@@ -338,6 +338,7 @@ json tasks_json(const std::vector<Fit> &fits, Model model, const TaskTimes &peri
 	std::vector<std::string> names;
 	json list = json::array();
 
+	names.reserve(fits.size());
 	for (const Fit &f : fits)
 		names.push_back(f.name);
 	for (const TaskTimes *times : {&periods_us, &deadlines_us})
