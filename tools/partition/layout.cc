@@ -22,16 +22,15 @@ namespace gpulens {
 
 namespace {
 
-constexpr unsigned MAX_TPCS = 65536;
 constexpr size_t MAX_GPCS_HALVED = 20; // first_half() tries 2^19 sets of GPCs
 
 // Parses "2,3" and "0-9,12". whole: the user's text, for the message. Throws Error (Input).
 std::vector<unsigned> parse_numbers(const std::string &text, const std::string &whole)
 {
-	std::optional<std::vector<unsigned>> list = tool::plan::parse_numbers(text, MAX_TPCS);
+	std::optional<std::vector<unsigned>> list = tool::plan::parse_numbers(text, tool::plan::MAX_LISTED_TPCS);
 
 	if (!list)
-		throw Error(Error::Input, fmt::format("\"{}\": expected 0-9,12, 0x3ff, gpc:2,3, half:a or all", whole));
+		throw Error(Error::Input, fmt::format("\"{}\": expected {}", whole, tool::plan::TPC_FORMS));
 	return *list;
 }
 
@@ -382,8 +381,8 @@ Layout layout_of(const std::vector<unsigned> &tpcs_of_gpc)
 	Layout layout;
 
 	for (unsigned i = 0; i < tpcs_of_gpc.size(); i++) {
-		if (tpcs_of_gpc[i] > MAX_TPCS - layout.map.tpcs)
-			throw Error(Error::Input, fmt::format("more than {} TPCs", MAX_TPCS));
+		if (tpcs_of_gpc[i] > tool::plan::MAX_LISTED_TPCS - layout.map.tpcs)
+			throw Error(Error::Input, fmt::format("more than {} TPCs", tool::plan::MAX_LISTED_TPCS));
 		GpcTpcs gpc{i, std::vector<u32>(tpcs_of_gpc[i])};
 		std::iota(gpc.tpcs.begin(), gpc.tpcs.end(), layout.map.tpcs);
 		layout.map.tpcs += tpcs_of_gpc[i];

@@ -37,9 +37,10 @@ LimitOptions::LimitOptions(CLI::App &parser, const std::string &subject)
 			->check(not_empty)
 			->check(check_that([](const std::string &text) {
 				bool named = text == "all" || text.starts_with("gpc:") || text.starts_with("half:");
-				return named || plan::parse_mask(text) || plan::parse_numbers(text, plan::MAX_TPCS)
+				return named || plan::parse_mask(text) ||
+						       plan::parse_numbers(text, plan::MAX_LISTED_TPCS)
 					       ? ""
-					       : '"' + text + "\": expected 0-9,12, 0x3ff, gpc:2,3, half:a or all";
+					       : fmt::format("\"{}\": expected {}", text, plan::TPC_FORMS);
 			}));
 	gpcs_ = parser.add_option("--gpcs", values_->gpcs, limit + "the TPCs of these GPCs: 2,3")
 			->type_name("GPCS")

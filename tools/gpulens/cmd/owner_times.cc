@@ -25,7 +25,7 @@ void OwnerTimes::settle(const Gpu &snapshot)
 	for (const Runlist &rl : snapshot.runlists)
 		for (const Tsg &tsg : rl.tsgs)
 			if (tsg.owner) {
-				TaskId id{static_cast<int>(rl.id), false, static_cast<int>(tsg.id)};
+				TaskId id = rl.task(tsg);
 				now[id] = {*tsg.owner, channels[id]};
 			}
 	for (const auto &[key, ns] : waiting_ns_) {

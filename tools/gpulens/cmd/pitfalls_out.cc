@@ -91,12 +91,10 @@ std::string rule_of(const PitfallRow &row, const ProcessPitfalls &process)
 
 json frame_json(const CallFrame &frame)
 {
-	auto or_null = [](const std::string &text) { return text.empty() ? json(nullptr) : json(text); };
-
-	return {{"module", or_null(frame.module)},
+	return {{"module", text_or_null(frame.module)},
 		{"offset", frame.module.empty() ? json(nullptr) : json(fmt::format("{:#x}", frame.offset))},
-		{"function", or_null(frame.function)},
-		{"line", or_null(frame.line)}};
+		{"function", text_or_null(frame.function)},
+		{"line", text_or_null(frame.line)}};
 }
 
 double to_us(u64 ns)

@@ -11,8 +11,10 @@
 #include <cstdio>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <map>
 #include <regex>
 #include <sstream>
+#include <tuple>
 #include <unistd.h>
 
 namespace tool {
@@ -48,8 +50,7 @@ const Meaning MEANINGS[] = {
 	{109, "the context of the channel did not leave its engine in time",
 	 "Until then no other TSG of that runlist could run there. Programs whose kernels cannot be preempted when "
 	 "their slice ends are the usual ones: see gpulens preemption-mode, and with the module "
-	 "/proc/gpuX/ctxsw_timeout for "
-	 "the time that they have."},
+	 "/proc/gpuX/ctxsw_timeout for the time that they have."},
 };
 
 const Meaning *meaning_of(u32 number)
@@ -198,7 +199,7 @@ json finding_json(const Finding &found)
 	const Xid &xid = found.xid;
 	const Meaning *meaning = meaning_of(xid.number);
 	json tasks = json::array();
-	auto text_or_null = [](const std::string &text) { return text.empty() ? json(nullptr) : json(text); };
+	const Owner owner = found.process.value_or(Owner{});
 	auto or_null = [](const std::optional<u32> &number) { return number ? json(*number) : json(nullptr); };
 
 	for (const Channel *c : found.channels)
@@ -209,10 +210,10 @@ json finding_json(const Finding &found)
 		{"pid", or_null(xid.pid)},
 		{"name", text_or_null(xid.name)},
 		{"runs", found.process.has_value()},
-		{"user", text_or_null(found.process ? found.process->user : "")},
-		{"container", text_or_null(found.process ? found.process->container : "")},
-		{"pod", text_or_null(found.process ? found.process->pod : "")},
-		{"slurm_job", text_or_null(found.process ? found.process->job : "")},
+		{"user", text_or_null(owner.user)},
+		{"container", text_or_null(owner.container)},
+		{"pod", text_or_null(owner.pod)},
+		{"slurm_job", text_or_null(owner.job)},
 		{"channel", or_null(xid.channel)},
 		{"now", tasks},
 		{"caused_by", or_null(xid.cause)},
@@ -223,26 +224,22 @@ json finding_json(const Finding &found)
 
 } // namespace
 
-bool Xid::is_like(const Xid &other) const
-{
-	return number == other.number && device == other.device && mig == other.mig && pid == other.pid &&
-	       channel == other.channel;
-}
-
 std::vector<Xid> parse_xids(const std::string &log)
 {
 	std::istringstream in(log);
+	std::map<std::tuple<u32, std::string, std::string, std::optional<u32>, std::optional<u32>>, size_t> known;
 	std::vector<Xid> xids;
 
 	for (std::string line; std::getline(in, line);) {
 		std::optional<Xid> xid = parse_xid(line.substr(0, LINE_LIMIT));
 		if (!xid)
 			continue;
-		auto same = std::ranges::find_if(xids, [&](const Xid &x) { return x.is_like(*xid); });
-		if (same == xids.end())
+		auto [at, is_new] =
+			known.try_emplace({xid->number, xid->device, xid->mig, xid->pid, xid->channel}, xids.size());
+		if (is_new)
 			xids.push_back(*xid);
 		else
-			same->times++;
+			xids[at->second].times++;
 	}
 	return xids;
 }

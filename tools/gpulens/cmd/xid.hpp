@@ -21,11 +21,9 @@ struct Xid {
 	std::optional<u32> cause{}; // an earlier Xid that this one follows from
 	std::string message;
 	u32 times = 1; // how often it is there, with other details
-
-	bool is_like(const Xid &other) const;
 };
 
-// Returns the messages in text of the kernel log, like ones as one, in the order of their first. Lines without one, and what
+// Returns the messages in text of the kernel log, those of one number, GPU, process and channel as one, in the order of their first. Lines without one, and what
 // of a line is behind its first 4 KiB, are ignored.
 std::vector<Xid> parse_xids(const std::string &log);
 

@@ -2,6 +2,7 @@
 // Converts a GPU's values to JSON.
 #include "gpulens/out/gpu_json.hpp"
 
+#include "gpulens/out/output.hpp"
 #include "format.h"
 
 #include <fmt/format.h>
@@ -31,11 +32,6 @@ json hex_or_null(u64 v)
 json count_or_null(u64 v)
 {
 	return v ? json(v) : json(nullptr);
-}
-
-json text_or_null(const std::string &s)
-{
-	return s.empty() ? json(nullptr) : json(s);
 }
 
 // "EIO"
@@ -189,15 +185,14 @@ json runlist_json(const Gpu &gpu, const Runlist &rl)
 	j["torn"] = rl.torn;
 	j["tsgs"] = json::array();
 	const std::set<TaskId> left = gpu.left_engine(rl);
-	auto has_left = [&](const Tsg &t) { return left.contains({int(rl.id), false, int(t.id)}); };
 	for (const Tsg &t : rl.tsgs)
 		j["tsgs"].push_back({{"id", t.id},
 				     {"scale", t.scale},
 				     {"timeout", t.timeout},
 				     {"timeslice_ns", t.timeslice_ns},
 				     {"length", t.length},
-				     {"running", t.running() && !has_left(t)},
-				     {"left_engine", has_left(t)},
+				     {"running", t.running() && !left.contains(rl.task(t))},
+				     {"left_engine", left.contains(rl.task(t))},
 				     {"owner", owner_json(t.owner.get())},
 				     {"channels", channels_list_json(t.channels)}});
 	j["channels_outside"] = channels_list_json(rl.outside);

@@ -24,6 +24,11 @@ std::string json_text(const nlohmann::ordered_json &document)
 	return document.dump(1, '\t', false, nlohmann::ordered_json::error_handler_t::replace) + '\n';
 }
 
+nlohmann::ordered_json text_or_null(const std::string &text)
+{
+	return text.empty() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(text);
+}
+
 bool print_text(const std::string &text)
 {
 	bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size();

@@ -34,6 +34,8 @@ struct Options {
 
 // Formats a document, indented with tabs, with a final newline. Invalid UTF-8 is replaced.
 std::string json_text(const nlohmann::ordered_json &document);
+// Returns null for an empty text, which is unknown.
+nlohmann::ordered_json text_or_null(const std::string &text);
 // Writes text to standard output. Returns false, with a message on standard error, if that fails.
 bool print_text(const std::string &text);
 // Replaces a file atomically, keeping its mode; a device, FIFO or link is written to instead. "-" is standard output. Throws

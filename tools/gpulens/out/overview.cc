@@ -89,7 +89,7 @@ void add_runlist(std::string &out, const Gpu &gpu, const Runlist &rl, bool last,
 				   fmt::format("  switched from {} while it was read", fmt::join(names, ", ")));
 	out += '\n';
 	for (const Tsg &tsg : rl.tsgs) {
-		const bool ran = left.contains({static_cast<int>(rl.id), false, static_cast<int>(tsg.id)});
+		const bool ran = left.contains(rl.task(tsg));
 		std::string mark = ran ? "ran " : tsg.running() ? style.paint(Ink::Green, "runs") : "    ";
 		out += fmt::format("{}{}TSG {:<4} {:>11} {}  {}{}\n", below, ++n == items ? l.last : l.child, tsg.id,
 				   format_duration(tsg.timeslice_ns), mark,

@@ -204,7 +204,7 @@ std::set<TaskId> Gpu::left_engine(const Runlist &runlist) const
 
 	for (const Tsg &tsg : runlist.tsgs)
 		if (tsg.running())
-			left.insert({static_cast<int>(runlist.id), false, static_cast<int>(tsg.id)});
+			left.insert(runlist.task(tsg));
 	for (const Channel &c : runlist.outside)
 		if (c.on_engine())
 			left.insert(c.task());

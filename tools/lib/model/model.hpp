@@ -123,6 +123,7 @@ struct Runlist {
 	std::vector<Channel> outside; // channels in no TSG
 
 	std::vector<const Channel *> channels() const; // in the order of the runlist
+	TaskId task(const Tsg &tsg) const { return {static_cast<int>(id), false, static_cast<int>(tsg.id)}; }
 };
 
 struct Gpc {

@@ -26,6 +26,9 @@ private:
 	std::vector<bool> bits_;
 };
 
+constexpr u32 MAX_LISTED_TPCS = 65536; // numbers in a list are below
+// What a list of TPCs may be, for messages.
+constexpr char TPC_FORMS[] = "0-9,12, 0x3ff, gpc:2,3, half:a or all";
 // Parses "0x" and any number of hexadecimal digits. Returns the TPCs, ascending; nullopt if the text has another form.
 std::optional<std::vector<u32>> parse_mask(const std::string &text);
 // Parses numbers below limit and ranges of them: "0-9,12". Returns them in the order of the text; nullopt if the text has

@@ -65,7 +65,7 @@ void join_claims(Gpu &gpu, const std::vector<RunTsg> &claims)
 	}
 	for (Runlist &rl : gpu.runlists)
 		for (Tsg &tsg : rl.tsgs) {
-			TaskId id{static_cast<int>(rl.id), false, static_cast<int>(tsg.id)};
+			TaskId id = rl.task(tsg);
 			auto claim = claim_of.find(id);
 			if (claim != claim_of.end() && pids[id].size() == 1 && has_all_channels(*claim->second, tsg))
 				set_owner(tsg, make_owner(claim->second->pid, Evidence::Reported));
