@@ -492,6 +492,34 @@ TEST(OwnerTimes, AnotherUsersProcessWithTheSamePidIsAnother)
 	EXPECT_TRUE(!has("root", "2") && has("mallory", "7")) << metrics_of(times);
 }
 
+// A process takes another name and its first one again (exec, prctl), and ends an hour later: its series is there for five minutes
+// from then on, and that of the other name ends. Seen failing both ways: the first one ended at once, the other one never.
+TEST(OwnerTimes, AProcessThatComesBackKeepsItsTime)
+{
+	using std::chrono::minutes;
+	tool::OwnerTimes times;
+	tool::OwnerTimes::Clock::time_point start{};
+	tool::Engine gr = make_engine("Graphics (GR0)", 0, 0, 0);
+	tool::Interval i;
+	Owner other = A;
+	auto has = [&](const std::string &name, const std::string &seconds) {
+		return std::regex_search(metrics_of(times), std::regex("process=\"" + name + "\".*} " + seconds + "\n"));
+	};
+	auto exists = [](u32) { return true; };
+	i.end_ns = 2000000000;
+	other.name = "worker";
+	times.add(gr, i, A);
+	times.add(gr, i, other);
+	times.end_old(start, exists); // python3 is replaced
+	times.add(gr, i, A);
+	times.end_old(start + minutes(55), exists); // worker is
+	EXPECT_TRUE(has("python3", "4") && has("worker", "2")) << metrics_of(times);
+	times.end_old(start + minutes(60), [](u32) { return false; });
+	EXPECT_TRUE(has("python3", "4") && !has("worker", "2")) << metrics_of(times);
+	times.end_old(start + minutes(65), [](u32) { return false; });
+	EXPECT_EQ(metrics_of(times), "");
+}
+
 // An exporter runs for weeks. Seen failing: each id kept up to 1024 owners.
 TEST(OwnerRecords, DrainKeepsTheOwnersOfWhatItReturns)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 // Ids of tasks and pids are used again: waiting time goes to an owner only if both snapshots also share a channel of the
-// task, and a process with the pid of another one marks that one as replaced.
+// task, and a process with the pid of another one marks that one as replaced, until that one has time again.
 #include "gpulens/cmd/owner_times.hpp"
 
 namespace tool {
@@ -50,11 +50,14 @@ void OwnerTimes::count(const std::string &engine, u64 ns, const Owner *owner)
 	if (!owner)
 		return;
 	auto [known, is_new] = processes_.try_emplace(key);
-	known->second.replaced = false;
-	if (!is_new)
+	if (!is_new && !known->second.replaced && !known->second.ended)
 		return;
+	known->second.replaced = false;
+	known->second.ended.reset();
 	for (auto &[other, process] : processes_)
 		process.replaced |= other.pid == key.pid && other != key;
+	if (!is_new)
+		return;
 	known->second.owner = *owner;
 	// The samples' record has no room for the whole container and the pod.
 	Owner now = make_owner(owner->pid, owner->evidence);
