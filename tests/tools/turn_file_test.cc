@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
-// Who else has the file of turns open, and what it is of. What processes do with it is tested by tests/cli/test_turns.py.
+// Who else has the file of turns open, what it is of, and who is shown in it. What processes do with it is tested by tests/cli/test_turns.py.
 #include "lib/base/errors.hpp"
-#include "lib/turns/turn_file.hpp"
+#include "lib/turns/slots.hpp"
 
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <fcntl.h>
 #include <filesystem>
 #include <gtest/gtest.h>
 #include <sys/file.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 namespace {
@@ -162,6 +164,39 @@ TEST_F(TurnFiles, AMessageNamesTheFolderThatIsNotUsed)
 	EXPECT_EXIT(open_as_other(), testing::ExitedWithCode(0),
 		    "/run/user/65534/gpulens: ENOENT.*; XDG_RUNTIME_DIR \\(/\\) is not used, as it belongs to another "
 		    "user: log in as this user, or set GPULENS_RUNTIME_DIR to a folder of this user");
+}
+
+std::vector<u64> processes_of_locks()
+{
+	std::vector<u64> pids;
+
+	for (const tool::turns::LockState &lock : tool::turns::list_locks())
+		for (const tool::turns::Member &member : lock.members)
+			pids.push_back(member.process);
+	return pids;
+}
+
+// A process is killed with its slot, and its pid is a living process' now. Seen failing where kill() told who lives.
+TEST_F(TurnFiles, AReusedPidIsNotTheProcessThatHadTheSlot)
+{
+	auto slots = tool::turns::open_slots("gpu", 2);
+	int ends[2], status = 0;
+	char byte = 0;
+
+	ASSERT_EQ(pipe(ends), 0);
+	pid_t child = fork();
+	if (!child) {
+		auto own = tool::turns::open_slots("gpu", 2);
+		begin_turn(*own, 0, {});
+		static_cast<void>(write(ends[1], &byte, 1));
+		pause();
+	}
+	ASSERT_EQ(read(ends[0], &byte, 1), 1);
+	EXPECT_EQ(processes_of_locks(), std::vector<u64>{static_cast<u64>(child)});
+	kill(child, SIGKILL);
+	ASSERT_EQ(waitpid(child, &status, 0), child);
+	slots->queue(0).entries[0].process = static_cast<u64>(getpid());
+	EXPECT_EQ(processes_of_locks(), std::vector<u64>{});
 }
 
 } // namespace

@@ -8,9 +8,7 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cerrno>
 #include <chrono>
-#include <csignal>
 #include <filesystem>
 #include <fmt/format.h>
 #include <optional>
@@ -47,9 +45,6 @@ std::optional<LockState> read_lock(const std::string &name)
 		       .slots = queue.wanted_slots,
 		       .taken_back = file->task(0).counts.given_away,
 		       .members = members(queue)};
-	// Reading removes no dead process; the next one that asks for a slot does.
-	std::erase_if(lock.members,
-		      [](const Member &m) { return kill(static_cast<pid_t>(m.process), 0) && errno == ESRCH; });
 	std::stable_sort(lock.members.begin(), lock.members.end(), [](const Member &a, const Member &b) {
 		return a.running != b.running ? a.running : a.key < b.key;
 	});

@@ -127,6 +127,15 @@ Life try_lock(Entry &entry)
 	}
 }
 
+// Whether the entry's thread lives, for those that only read the file and so cannot lock: the word of the mutex that the kernel
+// knows, the first one (futex(2)), has the id of the thread that holds it, and none after its end.
+bool is_alive(const Entry &entry)
+{
+	auto word = static_cast<u32>(__atomic_load_n(&entry.alive.__data.__lock, __ATOMIC_ACQUIRE));
+
+	return (word & FUTEX_TID_MASK) == load_word(entry.thread);
+}
+
 u64 task_of(TurnFile &file, const Entry &entry)
 {
 	u64 task = load_word(entry.task);
@@ -547,7 +556,7 @@ std::vector<Member> members(const Queue &queue)
 	std::vector<Member> found;
 
 	for (const Entry &entry : queue.entries)
-		if (u64 state = load_word(entry.state); state != FREE)
+		if (u64 state = load_word(entry.state); state != FREE && is_alive(entry))
 			found.push_back({load_word(entry.process), load_word(entry.thread), load_word(entry.task),
 					 load_word(entry.key), state == RUNNING, load_word(entry.revocable) != 0,
 					 state == WAITING && load_word(entry.granted)});

@@ -50,7 +50,7 @@ void set_slots(TurnFile &file, u64 queue, u64 slots);
 // Frees the slots of threads that ended, and gives free slots to those that wait.
 void settle(TurnFile &file, u64 queue);
 
-// A thread in a queue, for display: what it reads may change meanwhile.
+// A living thread in a queue, for display: what it reads may change meanwhile.
 struct Member {
 	u64 process, thread, task, key;
 	bool running, revocable;
