@@ -226,9 +226,17 @@ public:
 	{
 		std::vector<Timeline> timelines;
 
-		for (u32 i = 0; i < count(); i++)
-			if (gpus_[i].samples)
-				take(i, gpus_[i].samples->finish());
+		for (u32 i = 0; i < count(); i++) {
+			if (!gpus_[i].samples)
+				continue;
+			std::string last;
+			try {
+				gpus_[i].samples->finish(last);
+			} catch (const Error &e) {
+				gpus_[i].error = e.what();
+			}
+			take(i, last);
+		}
 		take_steps();
 		for (u32 i = 0; i < count(); i++)
 			if (gpus_[i].builder.takes_record())

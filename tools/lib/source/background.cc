@@ -3,6 +3,8 @@
 // sample, and the ticks that pass count as late.
 #include "lib/source/background.hpp"
 
+#include <utility>
+
 namespace tool {
 
 namespace {
@@ -46,7 +48,7 @@ void BackgroundSamples::run()
 			// Nobody reads: sampling stops until somebody does, and the ticks count as late.
 			changed_.wait(lock, [this] { return stop_ || filled_.size() < MAX_BYTES; });
 			if (stop_)
-				return; // finish() returns what is left
+				return; // finish() appends what is left
 		}
 	} catch (const std::exception &e) {
 		std::lock_guard lock(mutex_);
@@ -69,14 +71,13 @@ std::string_view BackgroundSamples::read(milliseconds time)
 	return taken_;
 }
 
-std::string_view BackgroundSamples::finish()
+void BackgroundSamples::finish(std::string &last)
 {
 	end();
-	taken_.swap(filled_);
-	filled_.clear();
-	if (error_.empty())
-		taken_ += inner_->finish();
-	return taken_;
+	last += std::exchange(filled_, {});
+	if (!error_.empty())
+		throw Error(Error::Source, error_);
+	inner_->finish(last);
 }
 
 } // namespace tool

@@ -18,7 +18,7 @@ public:
 
 	// What the thread has read since the last call. An error of the inner stream is thrown once that has been returned.
 	std::string_view read(std::chrono::milliseconds time) override;
-	std::string_view finish() override;
+	void finish(std::string &last) override;
 
 private:
 	void run();

@@ -25,8 +25,8 @@ public:
 	// Returns the bytes that arrive within this time, valid until the next call; possibly none. Throws Error, also if
 	// the GPU was removed.
 	virtual std::string_view read(std::chrono::milliseconds time) = 0;
-	// Returns the last bytes of a recording, which are known at its end only.
-	virtual std::string_view finish() { return {}; }
+	// Appends the last bytes of a recording, which are known at its end only. Throws Error as read(): what there was is appended.
+	virtual void finish(std::string &) {}
 };
 
 struct SampleOptions {

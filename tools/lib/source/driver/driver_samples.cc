@@ -306,7 +306,7 @@ void DriverSamples::add_owners(bool now)
 	}
 }
 
-std::string_view DriverSamples::finish()
+void DriverSamples::finish(std::string &last)
 {
 	bytes_.clear();
 	if (switches_)
@@ -315,7 +315,7 @@ std::string_view DriverSamples::finish()
 		append_text(bytes_, due_, RecordedText::Clock, format_duration(switches_->clock_error_ns()));
 	else
 		add_owners(true);
-	return bytes_;
+	last += bytes_;
 }
 
 std::string_view DriverSamples::read(std::chrono::milliseconds time)

@@ -28,8 +28,8 @@ public:
 	// Samples for this time or until 256 KiB are collected. The first bytes are a snapshot with the chip. A query
 	// takes some 0.3 ms; ticks during a query are recorded as late.
 	std::string_view read(std::chrono::milliseconds time) override;
-	// Returns the processes that are known at the end.
-	std::string_view finish() override;
+	// Appends the processes that are known at the end.
+	void finish(std::string &last) override;
 
 private:
 	// tsgs: of this GPU's graphics engine.

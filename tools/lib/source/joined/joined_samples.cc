@@ -16,6 +16,7 @@
 #include <endian.h>
 #include <thread>
 #include <uapi/gpulens.h>
+#include <utility>
 
 namespace tool {
 
@@ -170,14 +171,12 @@ std::string_view JoinedSamples::read(std::chrono::milliseconds time)
 	return bytes_;
 }
 
-std::string_view JoinedSamples::finish()
+void JoinedSamples::finish(std::string &last)
 {
-	bytes_.clear();
 	if (!begun_ || !pending_.empty())
-		return bytes_;
+		return;
 	add_changes(finds_owners_);
-	bytes_.swap(added_);
-	return bytes_;
+	last += std::exchange(added_, {});
 }
 
 } // namespace tool

@@ -19,7 +19,7 @@ public:
 
 	// Call it without pause, as BackgroundSamples does: the driver is queried meanwhile.
 	std::string_view read(std::chrono::milliseconds time) override;
-	std::string_view finish() override;
+	void finish(std::string &last) override;
 
 private:
 	void read_module(std::chrono::milliseconds time);
