@@ -6,10 +6,12 @@
 
 #include <array>
 #include <atomic>
+#include <cstdlib>
 #include <fcntl.h>
 #include <fstream>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <thread>
 #include <unistd.h>
 #include <utility>
@@ -410,6 +412,27 @@ TEST(ScheduleJobs, StepsAreRecordedAtTheTimeOfTheirEffect)
 	EXPECT_EQ(lines, (std::vector<std::string>{"fixed-priority 1 10", "b 6 100", "b 2 100", "a 6 120", "a 2 120",
 						   "b 4 125", " 10 620", "b 5 620", "b 4 2005", "a 7 3000", "b 2 3000",
 						   "b 5 3005"}));
+}
+
+// gpulens record has begun before the first coordinator, which makes the folder. Seen failing: /schedule-steps was read.
+TEST(ScheduleJobs, StepsAreFoundInAFolderThatIsMadeMeanwhile)
+{
+	std::string folder = testing::TempDir() + "run-" + std::to_string(getpid());
+
+	setenv("GPULENS_RUNTIME_DIR", folder.c_str(), 1);
+	tool::RecordedSteps recorded({0}, false);
+	EXPECT_TRUE(recorded.read().empty());
+	mkdir(folder.c_str(), 0700);
+	{
+		StepLog log(tool::programs_step_path(folder));
+		log.add(tool::ScheduleStep::Policy, 1 * MS, 0, 0, "edf");
+		auto steps = recorded.read();
+		ASSERT_EQ(steps.size(), 1u);
+		ASSERT_EQ(steps[0].records.size(), 1u);
+		EXPECT_STREQ(steps[0].records[0].name, "edf");
+	}
+	rmdir(folder.c_str());
+	unsetenv("GPULENS_RUNTIME_DIR");
 }
 
 // The ring is another process' memory. Seen failing (the reader crashed): its count was read twice.

@@ -51,7 +51,7 @@ public:
 private:
 	std::vector<unsigned> gpus_;
 	std::vector<std::pair<u32, std::unique_ptr<schedule::StepReader>>> of_gpus_;
-	std::unique_ptr<schedule::StepReader> of_programs_;
+	std::unique_ptr<schedule::StepReader> of_programs_; // null: there is no folder of this user yet
 };
 
 } // namespace tool
