@@ -3,6 +3,7 @@
 one only after
 the next submission, or are refused (tests/support/rm/fake_schedule.hpp). Programs: tests/support/rm/fake_load.cc."""
 
+import fcntl
 import json
 import os
 import pathlib
@@ -58,6 +59,19 @@ def test_a_probe_that_is_killed_leaves_no_file(tmp_path: pathlib.Path) -> None:
         process.kill()
         CLOCK.run(1)
     assert process.returncode == -signal.SIGKILL and not list(tmp_path.glob("gpulens-schedule-*"))
+
+
+def test_a_probe_waits_for_another_one(tmp_path: pathlib.Path) -> None:
+    """Which a first run --schedule makes by itself, for instance. Seen failing without the MeasureLock: it measured."""
+    (tmp_path / "gpulens").mkdir()
+    with (tmp_path / "gpulens/schedule-probe.json.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        # pylint: disable-next=consider-using-with
+        probe = subprocess.Popen([BIN / "gpulens", "schedule", "--probe", "--program", "/bin/false"],
+                                 env={**os.environ, "XDG_STATE_HOME": str(tmp_path)})
+        while f"-> FLOCK  ADVISORY  WRITE {probe.pid} " not in pathlib.Path("/proc/locks").read_text(encoding="ascii"):
+            assert probe.poll() is None
+    assert probe.wait() != 0
 
 
 def test_probe_with_a_wrong_result(tmp_path: pathlib.Path) -> None:

@@ -77,17 +77,11 @@ std::optional<Found> find_support(const std::string &file, const Gpu &gpu)
 	return {};
 }
 
-// Of several commands one measures, and the others wait for it: they would measure each other's programs.
+// Of several commands one measures, and the others wait for it.
 void measure_once(const Gpu &gpu, const MeasureSupport &measure)
 {
-	std::string path = support_path();
-	std::error_code err;
+	MeasureLock lock;
 
-	std::filesystem::create_directories(std::filesystem::path(path).parent_path(), err);
-	int lock = open((path + ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-	if (lock < 0)
-		throw Error(Error::Source, fmt::format("{}.lock: {}", path, std::strerror(errno)));
-	flock(lock, LOCK_EX);
 	try {
 		if (!find_support("", gpu)) {
 			std::fprintf(stderr,
@@ -97,13 +91,11 @@ void measure_once(const Gpu &gpu, const MeasureSupport &measure)
 			measure(gpu.index);
 		}
 	} catch (const Error &e) {
-		close(lock);
 		throw Error(Error::Unsupported,
 			    fmt::format("it could not be measured whether {} carries it out: {}; accept that it "
 					"may have no effect with --experimental",
 					name_machine(gpu), e.what()));
 	}
-	close(lock);
 }
 
 } // namespace
@@ -111,6 +103,23 @@ void measure_once(const Gpu &gpu, const MeasureSupport &measure)
 std::string support_path()
 {
 	return state_path(SUPPORT_FILE);
+}
+
+MeasureLock::MeasureLock()
+{
+	std::string path = support_path();
+	std::error_code err;
+
+	std::filesystem::create_directories(std::filesystem::path(path).parent_path(), err);
+	fd_ = open((path + ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd_ < 0)
+		throw Error(Error::Source, fmt::format("{}.lock: {}", path, std::strerror(errno)));
+	flock(fd_, LOCK_EX);
+}
+
+MeasureLock::~MeasureLock()
+{
+	close(fd_);
 }
 
 void store_support(const std::string &path, const json &entry)

@@ -17,10 +17,22 @@ constexpr char VERB_HOLD[] = "hold";               // FIFO_DISABLE_CHANNELS
 // Path of the user's file: state_path(). Throws Error.
 std::string support_path();
 
+// Makes a command wait until no other one of this user measures: they would measure each other's programs. Throws Error.
+class MeasureLock {
+public:
+	MeasureLock();
+	MeasureLock(const MeasureLock &) = delete;
+	MeasureLock &operator=(const MeasureLock &) = delete;
+	~MeasureLock();
+
+private:
+	int fd_;
+};
+
 // Adds or replaces an entry of probe results: an object with "driver" and "gpu". Throws Error.
 void store_support(const std::string &path, const nlohmann::ordered_json &entry);
 
-// Measures a GPU and stores the result in support_path(). Throws Error.
+// Measures a GPU and stores the result in support_path(), under a MeasureLock. Throws Error.
 using MeasureSupport = std::function<void(unsigned gpu)>;
 
 // Throws Error (Unsupported, Source) with a sentence that says what to do, unless the verb was seen working on the GPUs that

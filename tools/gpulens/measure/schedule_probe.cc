@@ -260,6 +260,7 @@ json measure_schedule(const std::vector<unsigned> &gpus, const ScheduleProbeOpti
 
 int probe_schedule(const Options &options, const ScheduleProbeOptions &probe)
 {
+	MeasureLock lock;
 	json entry = measure_schedule(options.sources.gpus, probe);
 
 	if (!print_text(options.json ? json_text(entry) : probe_text(entry)) || !entry["results_right"])
