@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
-// Reads and writes the file as a whole, so that one of two writers wins.
+// A mask of 128 bits is four numbers of the file: JSON's are exact up to 2^53 only.
 #include "partition/kept_bits.hpp"
 
-#include "lib/base/file.hpp"
 #include "lib/base/json_input.hpp"
-#include "lib/base/output_file.hpp"
-
-#include <filesystem>
+#include "lib/base/state_file.hpp"
 
 namespace gpulens {
 
@@ -14,21 +11,16 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
-constexpr char FILE_NAME[] = "masks.json";
+constexpr char FILE_NAME[] = "masks.json", LIST[] = "gpus";
 constexpr uint32_t ANY = ~uint32_t{0};
 
 std::vector<KeptBits> read_kept(const std::string &path)
 {
 	std::vector<KeptBits> all;
-	std::error_code err;
+	json document = tool::read_state(path, LIST);
 
-	if (!std::filesystem::exists(path, err))
-		return all;
-	json document = tool::parse_json(tool::read_json_file(path), path);
-	tool::Item file(document, path);
-	file.integer("version", 1, 1);
 	tool::for_each_item(
-		file, "gpus", "GPU",
+		tool::Item(document, path), LIST, "GPU",
 		[&](const tool::Item &gpu) {
 		KeptBits kept{.uuid = gpu.string("uuid"),
 			      .driver = gpu.string("driver"),
@@ -64,17 +56,7 @@ json kept_json(const KeptBits &kept)
 
 void keep_bits(const KeptBits &bits)
 {
-	std::string path = tool::state_path(FILE_NAME);
-	json gpus = json::array({kept_json(bits)});
-	std::error_code err;
-
-	for (const KeptBits &old : read_kept(path))
-		if (old.uuid != bits.uuid)
-			gpus.push_back(kept_json(old));
-	std::filesystem::create_directories(std::filesystem::path(path).parent_path(), err);
-	tool::OutputFile file(path);
-	file.write(json{{"version", 1}, {"gpus", gpus}}.dump(1) + '\n');
-	file.commit();
+	tool::store_state(tool::state_path(FILE_NAME), LIST, kept_json(bits), {"uuid"});
 }
 
 std::optional<KeptBits> find_kept_bits(const std::string &uuid, const std::string &driver)

@@ -191,18 +191,12 @@ void Launches::verify_under_mps(Probe &probe, const std::string &uuid)
 	layout_.map.tpcs = static_cast<unsigned>(bits_.size());
 	size_t per = sms_ / layout_.map.tpcs;
 	std::vector<unsigned> halves[2];
-	auto check = [&](const LaunchBits &mask, size_t tpcs) {
-		if (size_t count = run_masked(probe, mask).size(); count != tpcs * per)
-			throw Error(Error::Failed,
-				    fmt::format("under MPS, the probe ran on {} SMs of the {} of {} TPCs", count,
-						tpcs * per, tpcs));
-	};
 	for (unsigned tpc = 0; tpc < layout_.map.tpcs; tpc++) {
-		check(bits_[tpc], layout_.map.tpcs - 1);
+		check_sms(probe, bits_[tpc], layout_.map.tpcs - 1, per);
 		halves[tpc % 2].push_back(tpc);
 	}
 	for (const std::vector<unsigned> &half : halves)
-		check(mask_without(bits_, half), half.size());
+		check_sms(probe, mask_without(bits_, half), half.size(), per);
 	evidence_ = kept->evidence + "; found without MPS, and under it that each leaves its number of SMs";
 }
 
@@ -271,10 +265,9 @@ Layout layout_of_device(int device)
 	return verified;
 }
 
-std::vector<size_t> count_sms(unsigned format, const std::vector<LaunchMask> &masks)
+void check_masks(unsigned format, size_t per, const std::vector<CountedMask> &masks)
 {
 	int device = device_of_context();
-	std::vector<size_t> counts;
 
 	subscribe_hook(device);
 	Probe probe(gpu_of_device(device).sms);
@@ -283,9 +276,8 @@ std::vector<size_t> count_sms(unsigned format, const std::vector<LaunchMask> &ma
 	if (seen.id != format)
 		throw Error(Error::Failed, "under MPS, launch descriptors have another format than without it");
 	hook::use_format(seen);
-	for (const LaunchMask &mask : masks)
-		counts.push_back(run_masked(probe, mask.bits).size());
-	return counts;
+	for (const auto &[mask, tpcs] : masks)
+		check_sms(probe, mask.bits, tpcs, per);
 }
 
 LaunchMask Launches::launch_mask(const TpcMask &enabled)

@@ -64,9 +64,10 @@ private:
 	bool unrecognized_ = false; // cooperative launches
 };
 
-// Returns on how many SMs the probe runs with each mask, of descriptors that have that format, on the device of
-// device_of_context(): all that %smid tells under MPS. Throws Error.
-std::vector<size_t> count_sms(unsigned format, const std::vector<LaunchMask> &masks);
+// A mask, and how many TPCs it leaves.
+using CountedMask = std::pair<LaunchMask, size_t>;
+// check_sms() for each mask, of descriptors that have that format, on the device of device_of_context(). Throws Error.
+void check_masks(unsigned format, size_t per, const std::vector<CountedMask> &masks);
 
 // Returns the layout that the driver reports of a device; where it does not report the SMs, the one that verified_layout()
 // discovers. Throws Error: as gpu_of_device() and verified_layout(); Source if that is another device's.

@@ -49,6 +49,13 @@ std::set<unsigned> run_masked(Probe &probe, const LaunchBits &mask)
 	}
 }
 
+void check_sms(Probe &probe, const LaunchBits &mask, size_t tpcs, size_t per)
+{
+	if (size_t count = run_masked(probe, mask).size(); count != tpcs * per)
+		throw Error(Error::Failed, fmt::format("under MPS, the probe ran on {} SMs of the {} of {} TPCs", count,
+						       tpcs * per, tpcs));
+}
+
 std::vector<MaskBit> discover_mask_bits(Probe &probe, unsigned bits, const std::set<unsigned> &all)
 {
 	std::vector<std::set<unsigned>> gone(bits);

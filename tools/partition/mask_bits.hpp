@@ -18,6 +18,9 @@ struct MaskBit {
 
 // Runs the probe with this mask for one launch, and returns the SMs that it ran on. Throws Error.
 std::set<unsigned> run_masked(Probe &probe, const LaunchBits &mask);
+// Throws Error (Failed) unless the probe runs with the mask on as many SMs as that many TPCs have, of `per` each: all that %smid
+// tells under MPS.
+void check_sms(Probe &probe, const LaunchBits &mask, size_t tpcs, size_t per);
 
 // Sets each of the bits 0 to bits - 1 in turn, twice, while the others are clear: at most one bit's SMs are disabled at a
 // time, whatever a bit means. all: the SMs that the probe runs on without a mask. Returns the bits that disable an SM,

@@ -62,21 +62,16 @@ json limit_json(const Layout &layout, const TpcMask &mask, const GpuUuid &uuid)
 // Runs in a child process, a client of MPS. answer: of verify_masks().
 void check_under_mps(std::optional<unsigned> gpu, const json &answer)
 {
-	std::vector<LaunchMask> masks;
+	std::vector<CountedMask> masks;
 	unsigned format = 0, per = gpu_of_device(use_device(gpu)).sms / answer.at("tpcs").get<unsigned>();
 
 	for (const json &limit : answer.at("limits")) {
 		environment::VerifiedMask verified{};
 		environment::parse_launch_mask(limit.at("mask").get<std::string>(), verified);
 		format = verified.format;
-		masks.push_back(verified.mask);
+		masks.emplace_back(verified.mask, limit.at("tpcs").size());
 	}
-	std::vector<size_t> counts = count_sms(format, masks);
-	for (size_t i = 0; i < counts.size(); i++)
-		if (size_t tpcs = answer.at("limits")[i].at("tpcs").size(); counts[i] != tpcs * per)
-			throw Error(Error::Failed,
-				    fmt::format("under MPS, the probe ran on {} SMs of the {} of {} TPCs", counts[i],
-						tpcs * per, tpcs));
+	check_masks(format, per, masks);
 }
 
 // Under MPS, %smid numbers the SMs that a mask leaves from 0, while the bits of masks are the same. So what they disable is

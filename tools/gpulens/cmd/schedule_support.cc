@@ -3,10 +3,9 @@
 // use its result. GPUs of the same driver and product are checked once.
 #include "gpulens/cmd/schedule_support.hpp"
 
-#include "gpulens/out/output.hpp"
 #include "lib/base/errors.hpp"
-#include "lib/base/file.hpp"
 #include "lib/base/json_input.hpp"
+#include "lib/base/state_file.hpp"
 #include "lib/source/driver/driver_source.hpp"
 
 #include <cerrno>
@@ -26,35 +25,21 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
-constexpr char SUPPORT_FILE[] = "schedule-probe.json";
+constexpr char SUPPORT_FILE[] = "schedule-probe.json", LIST[] = "entries";
 constexpr char ADVICE[] =
 	"run gpulens schedule --probe, which measures it in ten seconds, or accept that it may have no effect "
 	"with --experimental";
 
-// Returns the entries of a file; an empty list if there is none. Throws Error.
+// Returns the entries of a file. Throws Error.
 json read_entries(const std::string &path)
 {
-	std::error_code err;
+	json document = read_state(path, LIST);
 
-	if (!std::filesystem::exists(path, err))
-		return json::array();
-	json document = parse_json(read_json_file(path), path);
-	Item file(document, path);
-	if (file.integer("version", 0, 1000) != 1)
-		file.refuse("version is not 1");
-	const json &entries = file.at("entries");
-	if (!entries.is_array())
-		file.refuse("entries is not a list");
-	for (const json &entry : entries)
+	for (const json &entry : document[LIST])
 		if (!entry.is_object() || !entry.contains("driver") || !entry.contains("gpu") ||
 		    !entry.contains("verbs") || !entry["verbs"].is_object())
-			file.refuse("an entry has no driver, gpu or verbs");
-	return entries;
-}
-
-bool same_machine(const json &entry, const std::string &driver, const std::string &product)
-{
-	return entry["driver"] == driver && entry["gpu"] == product;
+			Item(document, path).refuse("an entry has no driver, gpu or verbs");
+	return document[LIST];
 }
 
 std::string name_machine(const Gpu &gpu)
@@ -72,7 +57,7 @@ std::optional<Found> find_support(const std::string &file, const Gpu &gpu)
 {
 	for (const std::string &path : file.empty() ? state_paths(SUPPORT_FILE) : std::vector<std::string>{file})
 		for (const json &entry : read_entries(path))
-			if (same_machine(entry, gpu.chip.driver, gpu.chip.product))
+			if (entry["driver"] == gpu.chip.driver && entry["gpu"] == gpu.chip.product)
 				return Found{entry, path};
 	return {};
 }
@@ -124,17 +109,7 @@ MeasureLock::~MeasureLock()
 
 void store_support(const std::string &path, const json &entry)
 {
-	json entries = json::array();
-	std::error_code err;
-
-	for (const json &old : read_entries(path))
-		if (!same_machine(old, entry["driver"], entry["gpu"]))
-			entries.push_back(old);
-	entries.push_back(entry);
-	std::filesystem::path folder = std::filesystem::path(path).parent_path();
-	if (!folder.empty())
-		std::filesystem::create_directories(folder, err);
-	write_file(path, json_text({{"version", 1}, {"entries", entries}}));
+	store_state(path, LIST, entry, {"driver", "gpu"});
 }
 
 void require_verb(const std::vector<unsigned> &gpus, const std::string &file, const std::string &verb,

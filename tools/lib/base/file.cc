@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>
@@ -83,36 +82,6 @@ std::string installed_file(const std::string &name)
 
 	return !std::filesystem::exists(installed, err) && std::filesystem::exists(here / name, err) ? here / name
 												     : installed;
-}
-
-static std::string root_state_path(const std::string &name)
-{
-	return "/var/lib/gpulens/" + name;
-}
-
-std::string state_path(const std::string &name)
-{
-	const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
-
-	if (state && *state)
-		return fmt::format("{}/gpulens/{}", state, name);
-	if (!geteuid())
-		return root_state_path(name);
-	if (!home || !*home)
-		throw Error(Error::Source, "no folder for the results: neither XDG_STATE_HOME nor HOME is set");
-	return fmt::format("{}/.local/state/gpulens/{}", home, name);
-}
-
-std::vector<std::string> state_paths(const std::string &name)
-{
-	std::vector<std::string> paths = {root_state_path(name)};
-
-	try {
-		if (std::string own = state_path(name); own != paths[0])
-			paths.insert(paths.begin(), own);
-	} catch (const Error &) { // a user without a home
-	}
-	return paths;
 }
 
 std::string explain_file(int err, const std::string &path, bool writing)

@@ -17,11 +17,6 @@ std::string read_json_file(const std::string &path);
 // Returns the path of a file of this installation: in PREFIX/lib/gpulens, or beside this program, as other programs are, and where it was built all. In
 // neither: the former, where nothing is.
 std::string installed_file(const std::string &name);
-// Returns the path of a file that gpulens keeps from one run to the next: in $XDG_STATE_HOME/gpulens, else of root in
-// /var/lib/gpulens, and of others in ~/.local/state/gpulens. Throws Error where no folder is known.
-std::string state_path(const std::string &name);
-// Returns where to look for such a file: the user's, where he has a folder, and then root's.
-std::vector<std::string> state_paths(const std::string &name);
 // Returns a message about an errno of a file, with a remedy. writing: the file was to be written.
 std::string explain_file(int err, const std::string &path, bool writing = false);
 
