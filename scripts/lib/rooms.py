@@ -8,8 +8,8 @@ LIB = ("tools/lib/base", "tools/lib/amd", "tools/lib/model", "tools/lib/timeline
        "tools/lib/launch", "tools/lib/turns", "tools/lib/schedule", "tools/lib/schedule/live",
        "tools/lib/source", "tools/lib/source/driver", "tools/lib/source/image",
        "tools/lib/source/module", "tools/lib/source/joined", "tools/lib/source/snapshot", "tools/lib/source/table")
-COMMANDS = ("tools/gpulens/out", "tools/gpulens/plan", "tools/gpulens/blocks", "tools/gpulens/cmd", "tools/gpulens/top",
-            "tools/gpulens/measure")
+COMMANDS = ("tools/gpulens/out", "tools/gpulens/limit", "tools/gpulens/plan", "tools/gpulens/blocks", "tools/gpulens/cmd",
+            "tools/gpulens/top", "tools/gpulens/export", "tools/gpulens/measure")
 
 # Room: the rooms that it may use. No two rooms use each other, neither directly nor through other rooms.
 USES = {
@@ -68,11 +68,14 @@ USES = {
     "tools/gpulens/out": CORE + LIB + ("src", "procfs"),
     "tools/gpulens/plan": CORE + LIB + ("tools/gpulens/out",),
     "tools/gpulens/blocks": CORE + LIB + ("tools/gpulens/out",),
-    "tools/gpulens/cmd": CORE + LIB + ("src", "procfs", "tools/partition", "tools/gpulens/out"),
+    # How programs are kept within limits: verified masks, MPS, a guard.
+    "tools/gpulens/limit": CORE + LIB + ("tools/partition", "tools/gpulens/out"),
+    "tools/gpulens/cmd": CORE + LIB + ("src", "procfs", "tools/gpulens/out", "tools/gpulens/limit"),
     "tools/gpulens/top": CORE + LIB + ("tools/gpulens/out", "tools/gpulens/cmd"),
+    "tools/gpulens/export": CORE + LIB + ("tools/gpulens/out", "tools/gpulens/cmd"),
     # Programs, probes and neighbours under limits, and what they measure.
     "tools/gpulens/measure": CORE + LIB + ("tools/partition", "tools/gpulens/out", "tools/gpulens/blocks",
-                                           "tools/gpulens/plan", "tools/gpulens/cmd"),
+                                           "tools/gpulens/plan", "tools/gpulens/limit", "tools/gpulens/cmd"),
     "tools/gpulens/cli": CORE + LIB + COMMANDS,
     "tools/gpulens": CORE + LIB + COMMANDS + ("tools/gpulens/cli",),
     # The experiments of RTAS'23, RTAS'24 and two theses: a program of its own, which gpulens knows by name only.

@@ -111,7 +111,7 @@ def test_one_port_everywhere() -> None:
     """The unit, the files of docs/deploy and the documents name the same port, which no other project uses. Seen
     failing with 9835 in README.md."""
     files = [*DEPLOY.iterdir(), ROOT / "README.md", ROOT / "docs/export.md", ROOT / "docs/deploy.md",
-             ROOT / "tools/gpulens/cmd/gpulens-export.service.in", ROOT / "tools/gpulens/cli/record.cc"]
+             ROOT / "tools/gpulens/export/gpulens-export.service.in", ROOT / "tools/gpulens/cli/record.cc"]
     ports = {(path.name, port) for path in files
              for port in re.findall(r":(9\d{3}|1\d{4})\b", path.read_text(encoding="utf-8"))}
     assert {port for _, port in ports} <= {PORT, "10836"}, ports

@@ -2,7 +2,7 @@
 """gpulens run --tpcs and --schedule: a program runs within its limit, in space or in time, or it does not run. Real
 programs that the loader cannot preload into, or that use the GPU too early, with a fake libcuda that requests a channel
 from the kernel as the real one does. Each test was seen failing with the tool before the guard
-(tools/gpulens/cmd/guard.hpp): the program ran on all SMs; in time with --tpcs alone guarded: nothing held it."""
+(tools/gpulens/limit/guard.hpp): the program ran on all SMs; in time with --tpcs alone guarded: nothing held it."""
 
 import os
 import pathlib

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 // The exporter with any file name, any stats and any request: each line of its text is a comment or a sample of a
 // gpulens metric with quoted labels in UTF-8. The parser of requests itself is libmicrohttpd's.
-#include "gpulens/cmd/http_server.hpp"
+#include "gpulens/export/http_server.hpp"
 #include "gpulens/out/metrics.hpp"
 #include "room.hpp"
 

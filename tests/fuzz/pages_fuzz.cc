@@ -3,7 +3,7 @@
 // coordinator, the queue of a lock. The first byte chooses one; the others are patches of a valid file, each a word's number
 // (u16) and its value (u64). Seen failing without the limit of the steps that StepReader takes at once.
 #include "gpulens/cmd/schedule_status.hpp"
-#include "gpulens/cmd/slot_status.hpp"
+#include "gpulens/out/slot_status.hpp"
 #include "lib/base/temporary_folder.hpp"
 #include "lib/launch/mapped_file.hpp"
 #include "lib/schedule/live/agent_link.hpp"

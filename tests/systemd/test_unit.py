@@ -54,7 +54,7 @@ def archive_of(root: pathlib.Path) -> bytes:
     for name, path in initramfs.find_libraries(paths.tool()).items():
         if not (root / "usr/lib/x86_64-linux-gnu" / path.name).exists() and not name.startswith("lib64"):
             cpio.file(f"debian/usr/lib/x86_64-linux-gnu/{path.name}", path.read_bytes(), 0o755)
-    source = (paths.ROOT / "tools/gpulens/cmd" / f"{UNIT}.in").read_text()
+    source = (paths.ROOT / "tools/gpulens/export" / f"{UNIT}.in").read_text()
     cpio.file(f"debian/usr/lib/systemd/system/{UNIT}", source.replace("@CMAKE_INSTALL_PREFIX@", "/usr").encode())
     return cpio.finish()
 

@@ -2,7 +2,7 @@
 // The sampler's reader with threads that query it, for ThreadSanitizer; or, with MEMORY defined, without memory.
 // Usage: clock_program PROC, with PROC/gpu0/samples as tests/cli/test_export.py makes it, 4 ms of which are TSG 3's.
 // Prints "done" and the time of TSG 3 at the end, in ms.
-#include "gpulens/cmd/engine_clock.hpp"
+#include "gpulens/export/engine_clock.hpp"
 #include "lib/source/module/module_source.hpp"
 #include "uapi/gpulens.h"
 

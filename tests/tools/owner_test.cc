@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 // The owners of TSGs: claims of programs, records among samples, and the time of each process. Ids and names are literals.
-#include "gpulens/cmd/owner_times.hpp"
+#include "gpulens/export/owner_times.hpp"
 #include "lib/base/errors.hpp"
 #include "lib/base/process_info.hpp"
 #include "lib/model/recording.hpp"
@@ -503,7 +503,8 @@ TEST(OwnerTimes, AProcessThatComesBackKeepsItsTime)
 	tool::Interval i;
 	Owner other = A;
 	auto has = [&](const std::string &name, const std::string &seconds) {
-		return std::regex_search(metrics_of(times), std::regex("process=\"" + name + "\".*} " + seconds + "\n"));
+		return std::regex_search(metrics_of(times),
+					 std::regex("process=\"" + name + "\".*} " + seconds + "\n"));
 	};
 	auto exists = [](u32) { return true; };
 	i.end_ns = 2000000000;

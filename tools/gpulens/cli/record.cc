@@ -4,7 +4,7 @@
 
 #include "gpulens/cli/commands.hpp"
 #include "gpulens/cli/options.hpp"
-#include "gpulens/cmd/export.hpp"
+#include "gpulens/export/export.hpp"
 #include "gpulens/top/top.hpp"
 #include "lib/base/machine_name.hpp"
 

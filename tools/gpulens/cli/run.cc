@@ -5,7 +5,7 @@
 #include "gpulens/cli/commands.hpp"
 #include "gpulens/cli/limit.hpp"
 #include "gpulens/cli/options.hpp"
-#include "gpulens/cmd/own_mps.hpp"
+#include "gpulens/limit/own_mps.hpp"
 #include "gpulens/cmd/partitions.hpp"
 #include "gpulens/cmd/pitfalls.hpp"
 #include "gpulens/cmd/run_schedule.hpp"

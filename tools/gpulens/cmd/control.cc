@@ -3,7 +3,7 @@
 #include "gpulens/cmd/control.hpp"
 
 #include "gpulens/chip.h"
-#include "gpulens/cmd/signals.hpp"
+#include "lib/base/signals.hpp"
 #include "gpulens/out/output.hpp"
 #include "gpulens/out/text.hpp"
 #include "lib/base/errors.hpp"

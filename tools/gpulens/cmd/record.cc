@@ -2,10 +2,10 @@
 // Records samples to files, and writes timelines.
 #include "gpulens/cmd/record.hpp"
 
-#include "gpulens/cmd/gpu_uuid.hpp"
+#include "lib/source/driver/gpu_uuid.hpp"
 #include "gpulens/cmd/run.hpp"
 #include "gpulens/cmd/schedule_steps.hpp"
-#include "gpulens/cmd/signals.hpp"
+#include "lib/base/signals.hpp"
 #include "gpulens/out/timeline_dataset.hpp"
 #include "lib/base/errors.hpp"
 #include "lib/base/file.hpp"

@@ -2,7 +2,7 @@
 // Preloads the library, starts the program, and forwards signals.
 #include "gpulens/cmd/run.hpp"
 
-#include "gpulens/cmd/guard.hpp"
+#include "gpulens/limit/guard.hpp"
 #include "gpulens/out/output.hpp"
 #include "gpulens/out/table.hpp"
 #include "gpulens/out/text.hpp"

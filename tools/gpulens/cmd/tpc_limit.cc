@@ -2,7 +2,7 @@
 // Verifies limits, and prints the supported methods.
 #include "gpulens/cmd/tpc_limit.hpp"
 
-#include "gpulens/cmd/cuda_probe.hpp"
+#include "gpulens/limit/cuda_probe.hpp"
 #include "gpulens/cmd/partitions.hpp"
 #include "gpulens/out/partition_notes.hpp"
 #include "gpulens/out/table.hpp"

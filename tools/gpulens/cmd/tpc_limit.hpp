@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 // TPC limits of programs: gpulens run --tpcs, --gpcs, --half and --plan, and gpulens partitions --ways.
 #pragma once
-#include "gpulens/cmd/cuda_probe.hpp"
+#include "gpulens/limit/cuda_probe.hpp"
 #include "gpulens/cmd/run.hpp"
 #include "gpulens/out/output.hpp"
 

@@ -3,7 +3,7 @@
 #pragma once
 #include "gpulens/blocks/program.hpp"
 #include "gpulens/blocks/within.hpp"
-#include "gpulens/cmd/cuda_probe.hpp"
+#include "gpulens/limit/cuda_probe.hpp"
 
 #include <string>
 

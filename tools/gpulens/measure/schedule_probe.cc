@@ -3,7 +3,7 @@
 // measured both ways round, and a wrong result of a program voids all verbs that seemed to work.
 #include "gpulens/measure/schedule_probe.hpp"
 
-#include "gpulens/cmd/gpu_uuid.hpp"
+#include "lib/source/driver/gpu_uuid.hpp"
 #include "gpulens/cmd/schedule_support.hpp"
 #include "gpulens/measure/load.hpp"
 #include "gpulens/out/table.hpp"

@@ -4,7 +4,7 @@
 #include "gpulens/measure/sweep.hpp"
 
 #include "gpulens/blocks/program.hpp"
-#include "gpulens/cmd/own_mps.hpp"
+#include "gpulens/limit/own_mps.hpp"
 #include "gpulens/cmd/tpc_limit.hpp"
 #include "gpulens/measure/interval.hpp"
 #include "gpulens/measure/limited_program.hpp"

@@ -2,7 +2,7 @@
 // Runs the program, probes and neighbours, and judges what was seen.
 #include "gpulens/measure/verify.hpp"
 
-#include "gpulens/cmd/own_mps.hpp"
+#include "gpulens/limit/own_mps.hpp"
 #include "gpulens/measure/engine_share.hpp"
 #include "gpulens/measure/limited_program.hpp"
 #include "gpulens/measure/neighbour.hpp"

@@ -3,8 +3,8 @@
 #include "gpulens/top/top.hpp"
 
 #include "gpulens/cmd/schedule_status.hpp"
-#include "gpulens/cmd/slot_status.hpp"
-#include "gpulens/cmd/signals.hpp"
+#include "gpulens/out/slot_status.hpp"
+#include "lib/base/signals.hpp"
 #include "gpulens/top/feed.hpp"
 #include "gpulens/top/screen.hpp"
 

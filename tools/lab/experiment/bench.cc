@@ -3,8 +3,8 @@
 #include "lab/experiment/bench.hpp"
 
 #include "device/kernels.hpp"
-#include "gpulens/cmd/child.hpp"
-#include "gpulens/cmd/cuda_probe.hpp"
+#include "gpulens/limit/child.hpp"
+#include "gpulens/limit/cuda_probe.hpp"
 #include "lab/experiment/device.hpp"
 #include "lab/experiment/net.hpp"
 #include "gpulens/measure/limited_program.hpp"

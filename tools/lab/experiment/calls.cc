@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 // Measures which calls hold up whom, in a process of its own. Streams are made without CU_STREAM_NON_BLOCKING, as the thesis' were.
-#include "gpulens/cmd/child.hpp"
+#include "gpulens/limit/child.hpp"
 #include "lab/experiment/call_table.hpp"
 #include "lab/experiment/device.hpp"
 #include "lib/base/errors.hpp"

@@ -3,7 +3,7 @@
 // this process ends.
 #include "lab/experiment/disable.hpp"
 
-#include "gpulens/cmd/child.hpp"
+#include "gpulens/limit/child.hpp"
 #include "gpulens/cmd/control.hpp"
 #include "lab/experiment/processes.hpp"
 #include "lib/base/errors.hpp"

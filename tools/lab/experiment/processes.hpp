@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 // The processes of an experiment: each runs a function that returns tracks, with a Stage that all share.
 #pragma once
-#include "gpulens/cmd/child.hpp"
+#include "gpulens/limit/child.hpp"
 #include "lab/experiment/device.hpp"
 
 #include <functional>

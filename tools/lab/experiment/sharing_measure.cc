@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 // Starts the two programs in each way, one way after another, ROUNDS times.
-#include "gpulens/cmd/child.hpp"
-#include "gpulens/cmd/own_mps.hpp"
+#include "gpulens/limit/child.hpp"
+#include "gpulens/limit/own_mps.hpp"
 #include "gpulens/cmd/schedule_status.hpp"
 #include "lab/experiment/device.hpp"
 #include "lab/experiment/net.hpp"

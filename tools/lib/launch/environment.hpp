@@ -35,7 +35,7 @@ constexpr char SCHEDULE_TASK[] = "GPULENS_SCHEDULE_TASK";     // name of the pro
 constexpr char SCHEDULE_GATE[] = "GPULENS_SCHEDULE_GATE";     // "1": the process has a gate
 
 // A process acknowledges that it keeps a limit by ioctl(-1, GUARD_ACKNOWLEDGE, the limit), which a seccomp filter passes to the
-// guard (gpulens/cmd/guard.hpp). Result: 0, or EBADF where there is no guard.
+// guard (gpulens/limit/guard.hpp). Result: 0, or EBADF where there is no guard.
 constexpr unsigned GUARD_ACKNOWLEDGE = 0x47504c41; // "GPLA"
 constexpr unsigned LIMIT_IN_SPACE = 1;             // CONFINE_LIBRARY: launches get their mask
 constexpr unsigned LIMIT_IN_TIME = 2; // RUN_LIBRARY: time slices are set, and the agent starts with the first TSG

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 // Serves texts with libmicrohttpd, and closes overdue connections.
-#include "gpulens/cmd/http_server.hpp"
+#include "gpulens/export/http_server.hpp"
 
 #include <algorithm>
 #include <charconv>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 // Counts the time of each TSG on each engine from samples, in a thread of its own.
 #pragma once
-#include "gpulens/cmd/engine_times.hpp"
-#include "gpulens/cmd/owner_times.hpp"
+#include "gpulens/export/engine_times.hpp"
+#include "gpulens/export/owner_times.hpp"
 #include "lib/source/source.hpp"
 #include "lib/timeline/timeline.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 // Reads the result from a pipe.
-#include "gpulens/cmd/child.hpp"
+#include "gpulens/limit/child.hpp"
 
 #include "lib/base/write_fully.hpp"
 #include "partition/layout.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 // Installs the seccomp filter, and answers its notifications in a process of its own.
-#include "gpulens/cmd/guard.hpp"
+#include "gpulens/limit/guard.hpp"
 
 #include "lib/base/errors.hpp"
 #include "lib/base/process_info.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 // Samples in a thread, and adds up intervals.
-#include "gpulens/cmd/engine_clock.hpp"
+#include "gpulens/export/engine_clock.hpp"
 
 #include "lib/base/process_info.hpp"
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 // Who uses the daemon has the file `users` locked with others, and a process that keeps the daemon waits to have it alone: the
 // kernel gives the lock back however a user of it ends.
-#include "gpulens/cmd/own_mps.hpp"
+#include "gpulens/limit/own_mps.hpp"
 
-#include "gpulens/cmd/cuda_probe.hpp"
+#include "gpulens/limit/cuda_probe.hpp"
 #include "lib/base/child_process.hpp"
 #include "lib/base/errors.hpp"
 #include "lib/base/file.hpp"

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 // Collects metrics, and serves or writes them.
-#include "gpulens/cmd/export.hpp"
+#include "gpulens/export/export.hpp"
 
-#include "gpulens/cmd/engine_clock.hpp"
-#include "gpulens/cmd/gpu_uuid.hpp"
-#include "gpulens/cmd/http_server.hpp"
-#include "gpulens/cmd/privileges.hpp"
+#include "gpulens/export/engine_clock.hpp"
+#include "lib/source/driver/gpu_uuid.hpp"
+#include "gpulens/export/http_server.hpp"
+#include "gpulens/export/privileges.hpp"
 #include "gpulens/cmd/schedule_status.hpp"
-#include "gpulens/cmd/signals.hpp"
-#include "gpulens/cmd/slot_status.hpp"
+#include "lib/base/signals.hpp"
+#include "gpulens/out/slot_status.hpp"
 #include "gpulens/out/metrics.hpp"
 #include "lib/base/errors.hpp"
 #include "lib/base/file.hpp"

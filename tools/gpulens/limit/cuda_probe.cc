@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 // Runs the library of partitions in child processes.
-#include "gpulens/cmd/cuda_probe.hpp"
+#include "gpulens/limit/cuda_probe.hpp"
 
-#include "gpulens/cmd/child.hpp"
+#include "gpulens/limit/child.hpp"
 #include "gpulens/out/partition_notes.hpp"
 #include "lib/base/errors.hpp"
 #include "lib/launch/environment.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 // Ids of tasks and pids are used again: waiting time goes to an owner only if both snapshots also share a channel of the
 // task, and a process with the pid of another one marks that one as replaced, until that one has time again.
-#include "gpulens/cmd/owner_times.hpp"
+#include "gpulens/export/owner_times.hpp"
 
 namespace tool {
 

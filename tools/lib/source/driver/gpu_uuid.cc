@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 // Reads the text file of NVIDIA's driver.
-#include "gpulens/cmd/gpu_uuid.hpp"
+#include "lib/source/driver/gpu_uuid.hpp"
 
 #include <algorithm>
 #include <fstream>

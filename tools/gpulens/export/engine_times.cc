@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 // Adds up intervals, and ends series.
-#include "gpulens/cmd/engine_times.hpp"
+#include "gpulens/export/engine_times.hpp"
 
 #include "lib/base/format.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 // Drops capabilities.
-#include "gpulens/cmd/privileges.hpp"
+#include "gpulens/export/privileges.hpp"
 
 #include "lib/base/errors.hpp"
 

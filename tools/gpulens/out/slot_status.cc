@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 // Whether a key is a priority, a deadline or none follows from its value alone. The states have other names in metrics than
 // in the table.
-#include "gpulens/cmd/slot_status.hpp"
+#include "gpulens/out/slot_status.hpp"
 
 #include "gpulens/out/table.hpp"
 #include "lib/base/format.hpp"
