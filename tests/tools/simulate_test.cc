@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 // The runlist of interleaved TSGs. Expected lists and waits are computed by hand from the algorithm that
-// tools/gpulens/cmd/simulate.hpp states with its sources; none was taken from the program.
-#include "gpulens/cmd/simulate.hpp"
+// lib/schedule/interleaved.hpp states with its sources; none was taken from the program.
+#include "lab/interleave.hpp"
 #include "lib/base/errors.hpp"
 
 #include <fmt/format.h>
@@ -16,7 +16,7 @@ using tool::Simulation;
 
 Simulation simulate_words(const std::vector<std::string> &words, u32 max_entries = 65535)
 {
-	return tool::simulate(tool::parse_tsgs(words), max_entries);
+	return tool::interleave_tsgs(tool::parse_tsgs(words), max_entries);
 }
 
 // "H1 H2 B": the names of all slots.
@@ -132,7 +132,7 @@ TEST(Simulate, EveryMixtureKeepsTheRule)
 				put(h, Level::High);
 				put(m, Level::Medium);
 				put(l, Level::Low);
-				Simulation s = tool::simulate(tsgs);
+				Simulation s = tool::interleave_tsgs(tsgs);
 				size_t n = s.slots.size();
 				u64 entries = 0;
 				for (size_t i = 0; i < n; i++) {
@@ -174,7 +174,7 @@ TEST(Simulate, EntriesOfAListThatIsTooLongAreCounted)
 	std::vector<SimulatedTsg> tsgs;
 	for (u32 i = 0; i < 3000; i++)
 		tsgs.push_back({std::to_string(i), static_cast<Level>(i % 3), 1, 128});
-	Simulation s = tool::simulate(tsgs);
+	Simulation s = tool::interleave_tsgs(tsgs);
 	EXPECT_TRUE(s.overflows);
 	EXPECT_EQ(s.entries, 129u * (1000ull * 1001 * 1000 + 1000ull * 1000 + 1000));
 }

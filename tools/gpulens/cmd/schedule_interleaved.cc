@@ -3,9 +3,9 @@
 // apply to the first TSG of a task only.
 #include "gpulens/cmd/schedule_interleaved.hpp"
 
-#include "gpulens/cmd/simulate.hpp"
 #include "lib/base/errors.hpp"
 #include "lib/base/format.hpp"
+#include "lib/schedule/interleaved.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -62,7 +62,7 @@ std::vector<RunlistOrder> build_orders(const Gpu &gpu, const PolicyFile &policy,
 				}
 			levels.push_back(t);
 		}
-		Simulation s = simulate(levels);
+		Simulation s = interleave_tsgs(levels);
 		if (s.overflows)
 			throw Error(Error::Input, fmt::format("{}: runlist {} would have {} entries; a list has {}",
 							      policy.name, runlist, s.entries, s.max_entries));

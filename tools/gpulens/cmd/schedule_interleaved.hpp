@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 // The policy interleaved of gpulens schedule: shows the lists that NVIDIA's driver for Tegra would build of the TSGs on the runlists
-// of the tasks, by interleaving level (simulate.hpp). It is not carried out: docs/internals.md, "Lists of the module", says why.
+// of the tasks, by interleaving level (lib/schedule/interleaved.hpp). It is not carried out: docs/internals.md, "Lists of the module", says why.
 #pragma once
 #include "gpulens/cmd/schedule.hpp"
 #include "lib/schedule/policy_file.hpp"

@@ -3,9 +3,9 @@
 // the runlist; a change from or to 0 is not a percentage.
 #include "gpulens/cmd/simulate_policy.hpp"
 
-#include "gpulens/cmd/simulate.hpp"
 #include "lib/base/errors.hpp"
 #include "lib/base/format.hpp"
+#include "lib/schedule/interleaved.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -29,7 +29,7 @@ std::vector<Slot> build_slots(const PolicyFile &policy)
 		tsg.slice_us = t.slice_us ? t.slice_us : DEFAULT_SLICE_US;
 		tsgs.push_back(tsg);
 	}
-	Simulation s = simulate(tsgs);
+	Simulation s = interleave_tsgs(tsgs);
 	if (s.overflows)
 		throw Error(Error::Input, fmt::format("{}: the runlist would have {} entries, more than {}",
 						      policy.name, s.entries, s.max_entries));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 // gpulens schedule --simulate: the jobs of a policy's tasks, by the time slices of the runlist that NVIDIA's driver for Tegra
-// would build of them (simulate.hpp), and by the policy.
+// would build of them (lib/schedule/interleaved.hpp), and by the policy.
 #pragma once
 #include "lib/schedule/policy_file.hpp"
 

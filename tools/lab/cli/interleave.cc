@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 // The row of interleave.
 #include "gpulens/cli/options.hpp"
-#include "gpulens/cmd/simulate.hpp"
 #include "lab/cli/commands.hpp"
+#include "lab/interleave.hpp"
 #include "lib/base/errors.hpp"
 
 #include <memory>
@@ -27,7 +27,7 @@ void add_interleave(CLI::App &parser, CommandLine &line)
 	parser.callback([arguments, &line] {
 		refuse_gpus(line.options, "interleave");
 		try {
-			Simulation s = simulate(parse_tsgs(arguments->tsgs), arguments->max_entries);
+			Simulation s = interleave_tsgs(parse_tsgs(arguments->tsgs), arguments->max_entries);
 			bool shown = print_text(line.options.json ? json_text(simulate_json(s)) : simulate_text(s));
 			line.status = shown && !s.overflows ? EXIT_DONE : EXIT_PART;
 		} catch (const Error &e) {

@@ -16,7 +16,6 @@
 #pragma once
 #include "gpulens/gpu.h"
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -57,12 +56,6 @@ struct Simulation {
 	u64 round_us = 0;          // sum of the time slices of all slots
 };
 
-Simulation simulate(std::vector<SimulatedTsg> tsgs, u32 max_entries = DEFAULT_MAX_ENTRIES);
-
-// Parses words NAME:LEVEL[:SLICE_US[:CHANNELS]]. Throws Error, which names the wrong word.
-std::vector<SimulatedTsg> parse_tsgs(const std::vector<std::string> &words);
-
-std::string simulate_text(const Simulation &s);
-nlohmann::ordered_json simulate_json(const Simulation &s);
+Simulation interleave_tsgs(std::vector<SimulatedTsg> tsgs, u32 max_entries = DEFAULT_MAX_ENTRIES);
 
 } // namespace tool
