@@ -25,7 +25,7 @@ constexpr std::array<const char *, 3> LEVELS = {"low", "medium", "high"}; // as 
 	throw Error(Error::Input, word + ": " + why);
 }
 
-u32 parse_number(const std::string &word, const std::string &text, const char *item, u32 max)
+u32 parse_count(const std::string &word, const std::string &text, const char *item, u32 max)
 {
 	bool digits = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
 	std::string range = "a number from 1 to " + std::to_string(max);
@@ -60,9 +60,9 @@ SimulatedTsg parse_tsg(const std::string &word)
 		refuse_word(word, "the name must be printable ASCII without blanks, and not empty");
 	t.level = parse_level(word, parts[1]);
 	if (parts.size() > 2)
-		t.slice_us = parse_number(word, parts[2], "the time slice", LENS_TIMESLICE_MAX_US);
+		t.slice_us = parse_count(word, parts[2], "the time slice", LENS_TIMESLICE_MAX_US);
 	if (parts.size() > 3)
-		t.channels = parse_number(word, parts[3], "the number of channels", MAX_TSG_CHANNELS);
+		t.channels = parse_count(word, parts[3], "the number of channels", MAX_TSG_CHANNELS);
 	return t;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 // Formats the overview (gpulens without a command): a tree of runlists with engines, TSGs and channels, and a line for each
-// hazard. And gpulens isolation.
+// hazard.
 #include "gpulens/out/text.hpp"
 #include "lib/base/format.hpp"
 
@@ -121,18 +121,6 @@ std::string describe_units(const Gpu &gpu)
 	return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-std::string format_item(const std::string &mark, const std::string &text, const Style &style,
-			const std::string &indent = "")
-{
-	size_t before = indent.size() + 2;
-
-	return indent + mark + wrap_text(text, style.width > before ? style.width - before : 0, indent + "  ") + '\n';
-}
-
-} // namespace
-
-namespace {
-
 // Which processes use the GPU, and of how many TSGs it is unknown whose they are.
 std::string describe_processes(const Gpu &gpu, const Style &style)
 {
@@ -184,150 +172,6 @@ std::string overview_text(const Gpu &gpu, const Style &style)
 	for (const Hazard &h : isolation_of(gpu).hazards)
 		out += format_item(style.paint(Ink::Red, "! "), h.text + " (" + h.rule + ")", style);
 	return out;
-}
-
-namespace {
-
-// Formats the channels of each TSG, for rule R2.
-std::string format_tasks(const Gpu &gpu, const Isolation &isolation, const Style &style)
-{
-	Table t({"TSG", "<Engines", "Channels", "Enabled", "<Address space"});
-
-	for (const TaskChannels &c : isolation.tasks)
-		t.add({c.tsg == LENS_NONE ? fmt::format("{}:-", c.runlist) : fmt::format("{}:{}", c.runlist, c.tsg),
-		       engine_list(gpu, c.runlist), std::to_string(c.channels),
-		       Cell(std::to_string(c.enabled), c.enabled < c.channels ? Ink::Magenta : Ink::None),
-		       c.page_directory ? fmt::format("{:#x}", c.page_directory) : "unknown"});
-	bool unread = std::any_of(gpu.runlists.begin(), gpu.runlists.end(), [](const Runlist &rl) { return rl.err; });
-	if (t.empty())
-		return unread ? "    unknown\n" : "    no channels\n";
-	return t.str(style, "    ");
-}
-
-// "! " before what is shared, "? " before what is unknown; the id is what --accept takes.
-std::string format_hazard(const Hazard &hazard, const char *mark, const std::vector<std::string> &accepted,
-			  const Style &style)
-{
-	bool is_accepted = std::find(accepted.begin(), accepted.end(), hazard.id()) != accepted.end();
-
-	return format_item(style.paint(is_accepted    ? Ink::None
-				       : *mark == '!' ? Ink::Red
-						      : Ink::Magenta,
-				       mark),
-			   fmt::format("{} ({}{})", hazard.text, hazard.id(), is_accepted ? ", accepted" : ""), style,
-			   "   ");
-}
-
-// "no hazards found", "2 hazards found, 1 unknown"
-std::string format_verdict(const Isolation &isolation, const Style &style)
-{
-	size_t found = isolation.hazards.size() + isolation.sharing.size();
-	std::string text =
-		!found ? "no hazards found"
-		       : style.paint(Ink::Red, fmt::format("{} hazard{} found", found, found == 1 ? "" : "s"));
-
-	return text + (isolation.unknown.empty() ? "" : fmt::format(", {} unknown", isolation.unknown.size())) + '\n';
-}
-
-} // namespace
-
-std::string isolation_text(const Gpu &gpu, const Isolation &isolation, const Style &style,
-			   const std::vector<std::string> &accepted)
-{
-	std::string out = headline(gpu, style);
-	u32 channels = 0, disabled = 0;
-	size_t unread = 0;
-
-	for (const Runlist &rl : gpu.runlists)
-		unread += rl.err != 0;
-	for (const TaskChannels &t : isolation.tasks) {
-		channels += t.channels;
-		disabled += t.channels - t.enabled;
-	}
-	auto add_rule = [&](const char *id, const std::string &text) {
-		out += style.paint(Ink::Bold, id) + " " +
-		       wrap_text(text, style.width > 3 ? style.width - 3 : 0, "   ") + '\n';
-	};
-	if (gpu.has_runlists && unread == gpu.runlists.size() && unread) {
-		add_rule("R1", "All work goes through channels; they are unknown, because no runlist can be read.");
-	} else if (gpu.has_runlists) {
-		add_rule(
-			"R1",
-			fmt::format("All work goes through channels: {}{}, {} of them disabled (a task waits while its "
-				    "channel is disabled).",
-				    channels, unread ? " on the runlists that can be read" : "", disabled));
-		add_rule(
-			"R2",
-			"A task can run at most as many streams at once as it has channels; a further stream waits for "
-			"another stream's work:");
-		out += format_tasks(gpu, isolation, style);
-		add_rule("R3",
-			 unread ? fmt::format(
-					  "Only channels on a runlist are scheduled: those above, and unknown ones on "
-					  "{} of {} runlists, which cannot be read.",
-					  unread, gpu.runlists.size())
-				: "Only channels on a runlist are scheduled: those above.");
-	}
-	// Returns whether there are any of this rule.
-	auto add_hazards = [&](const std::string &rule) {
-		bool any = false;
-		auto add = [&](const std::vector<Hazard> &list, const char *mark) {
-			for (const Hazard &h : list)
-				if (h.rule == rule) {
-					out += format_hazard(h, mark, accepted, style);
-					any = true;
-				}
-		};
-		add(isolation.hazards, "! ");
-		add(isolation.sharing, "! ");
-		add(isolation.unknown, "? ");
-		return any;
-	};
-	// Where it is unknown which engines there are, no number of runlists and no "none" is true.
-	const bool engines_known = std::none_of(isolation.unknown.begin(), isolation.unknown.end(),
-						[](const Hazard &h) { return h.rule == "R7"; });
-	auto none = [&](bool but_noted) {
-		return fmt::format("   {} {}\n", but_noted ? "no other" : "none",
-				   engines_known ? "on this GPU" : "among the engines that are known");
-	};
-	add_rule("R4",
-		 "At most one task of a runlist is active on an engine. On different engines of a runlist, two may be "
-		 "active at once, one computing and one copying, but their time slices depend on each other." +
-			 (isolation.runlists ? fmt::format(" {} of {} runlists serve more than one engine.",
-							   isolation.shared_runlists, isolation.runlists)
-					     : ""));
-	if (isolation.mps && !isolation.mps->empty())
-		out += "   " +
-		       wrap_text(
-			       fmt::format(
-				       "MPS runs, by what NVIDIA's driver reports (process{} {}): its clients share a "
-				       "context, and run at the same time.",
-				       isolation.mps->size() == 1 ? "" : "es", fmt::join(*isolation.mps, ", ")),
-			       style.width > 3 ? style.width - 3 : 0, "   ") +
-		       '\n';
-	add_hazards("R4");
-	add_rule("R5", fmt::format("Tasks run independently only if they are on different runlists; {}.",
-				   isolation.runlists ? fmt::format("there are {}", isolation.runlists)
-						      : "how many there are is unknown"));
-	add_rule("R6",
-		 isolation.notes.empty()
-			 ? "Tasks on engines that share a runlist depend on each other's time slices:"
-			 : fmt::format("Tasks on engines that share a runlist depend on each other's time slices; {}.",
-				       fmt::join(isolation.notes, "; ")));
-	if (!add_hazards("R6"))
-		out += none(!isolation.notes.empty());
-	add_rule("R7", "Each engine is on one runlist only (the device table cannot express more).");
-	add_hazards("R7");
-	add_rule("R8", gpu.has_copy ? "Copy engines on different runlists may share physical copy engines:"
-				    : "Shared physical copy engines are unknown: they cannot be read on this chip.");
-	if (!add_hazards("R8") && gpu.has_copy)
-		out += none(false);
-	out += style.paint(Ink::Bold, "Locks") + " that a per-engine locking scheme can treat as independent:\n";
-	for (size_t i = 0; i < isolation.locks.size(); i++)
-		out += fmt::format("  {:>2}  {}\n", i + 1, fmt::join(isolation.locks[i], ", "));
-	if (isolation.locks.empty())
-		out += "   unknown\n";
-	return out + format_verdict(isolation, style);
 }
 
 } // namespace tool

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Formats the tables of the show commands. The overview is in overview.cc.
+// Formats the tables of the show commands. The overview is in overview.cc, gpulens isolation in isolation_text.cc.
 #include "gpulens/out/text.hpp"
 
 #include "lib/base/format.hpp"
@@ -226,6 +226,13 @@ std::string engine_list(const Gpu &gpu, u32 runlist)
 	std::vector<std::string> names = gpu.engine_names(runlist);
 
 	return names.empty() ? "no engine" : fmt::format("{}", fmt::join(names, ", "));
+}
+
+std::string format_item(const std::string &mark, const std::string &text, const Style &style, const std::string &indent)
+{
+	size_t before = indent.size() + 2;
+
+	return indent + mark + wrap_text(text, style.width > before ? style.width - before : 0, indent + "  ") + '\n';
 }
 
 std::string chip_text(const Gpu &gpu, const Style &style)

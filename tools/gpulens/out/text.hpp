@@ -16,6 +16,10 @@ std::string headline(const Gpu &gpu, const Style &style);
 // Returns the engines of a runlist: "GR0, GRCE0/LCE0".
 std::string engine_list(const Gpu &gpu, u32 runlist);
 
+// Returns a paragraph behind a mark of two columns, wrapped to the terminal.
+std::string format_item(const std::string &mark, const std::string &text, const Style &style,
+			const std::string &indent = "");
+
 Ink ink_of(Activity activity);
 
 std::string overview_text(const Gpu &gpu, const Style &style);
