@@ -3,11 +3,11 @@
 #include "gpulens/cmd/control.hpp"
 
 #include "gpulens/chip.h"
-#include "lib/base/signals.hpp"
 #include "gpulens/out/output.hpp"
 #include "gpulens/out/text.hpp"
 #include "lib/base/errors.hpp"
 #include "lib/base/format.hpp"
+#include "lib/base/signals.hpp"
 #include "lib/source/module/proc.hpp"
 #include "lib/source/table/sources.hpp"
 #include "parse.h"

@@ -2,16 +2,16 @@
 // Records samples to files, and writes timelines.
 #include "gpulens/cmd/record.hpp"
 
-#include "lib/source/driver/gpu_uuid.hpp"
 #include "gpulens/cmd/run.hpp"
 #include "gpulens/cmd/schedule_steps.hpp"
-#include "lib/base/signals.hpp"
 #include "gpulens/out/timeline_dataset.hpp"
 #include "lib/base/errors.hpp"
 #include "lib/base/file.hpp"
 #include "lib/base/machine_name.hpp"
 #include "lib/base/output_file.hpp"
+#include "lib/base/signals.hpp"
 #include "lib/model/recording.hpp"
+#include "lib/source/driver/gpu_uuid.hpp"
 #include "lib/source/table/sources.hpp"
 #include "lib/timeline/recording_reader.hpp"
 

@@ -3,8 +3,8 @@
 // LEAST_BETWEEN_NS after the last one, so that programs cannot keep this process busy.
 #include "gpulens/cmd/schedule_loop.hpp"
 
-#include "lib/base/signals.hpp"
 #include "lib/base/format.hpp"
+#include "lib/base/signals.hpp"
 #include "lib/schedule/policy_file.hpp"
 
 #include <algorithm>

@@ -92,8 +92,7 @@ std::string gpu_step_path(const std::string &state, unsigned gpu)
 	return fmt::format("{}/schedule-steps-gpu{}", state, gpu);
 }
 
-RecordedSteps::RecordedSteps(const std::vector<unsigned> &gpus, bool module)
-	: gpus_(gpus)
+RecordedSteps::RecordedSteps(const std::vector<unsigned> &gpus, bool module) : gpus_(gpus)
 {
 	for (u32 i = 0; module && i < gpus.size(); i++)
 		of_gpus_.emplace_back(i, std::make_unique<StepReader>(gpu_step_path(ScheduleOptions().state, gpus[i])));
@@ -105,7 +104,8 @@ std::vector<RecordedSteps::Steps> RecordedSteps::read()
 
 	for (auto &[place, reader] : of_gpus_)
 		all.push_back({place, reader->read()});
-	if (std::string folder = of_programs_ ? "" : turns::own_runtime_folder(); !folder.empty()) // it may be made meanwhile
+	if (std::string folder = of_programs_ ? "" : turns::own_runtime_folder();
+	    !folder.empty()) // it may be made meanwhile
 		of_programs_ = std::make_unique<StepReader>(programs_step_path(folder));
 	if (!of_programs_)
 		return all;

@@ -2,16 +2,16 @@
 // Collects metrics, and serves or writes them.
 #include "gpulens/export/export.hpp"
 
+#include "gpulens/cmd/schedule_status.hpp"
 #include "gpulens/export/engine_clock.hpp"
-#include "lib/source/driver/gpu_uuid.hpp"
 #include "gpulens/export/http_server.hpp"
 #include "gpulens/export/privileges.hpp"
-#include "gpulens/cmd/schedule_status.hpp"
-#include "lib/base/signals.hpp"
-#include "gpulens/out/slot_status.hpp"
 #include "gpulens/out/metrics.hpp"
+#include "gpulens/out/slot_status.hpp"
 #include "lib/base/errors.hpp"
 #include "lib/base/file.hpp"
+#include "lib/base/signals.hpp"
+#include "lib/source/driver/gpu_uuid.hpp"
 #include "lib/source/image/file_source.hpp"
 #include "lib/source/table/sources.hpp"
 

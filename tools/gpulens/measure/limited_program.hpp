@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 // A program under a TPC limit that was verified, as gpulens run starts it, in the background of a measurement.
 #pragma once
-#include "gpulens/limit/cuda_probe.hpp"
 #include "gpulens/cmd/run.hpp"
+#include "gpulens/limit/cuda_probe.hpp"
 #include "lib/base/child_process.hpp"
 
 #include <chrono>

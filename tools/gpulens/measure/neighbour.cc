@@ -2,10 +2,10 @@
 // Starts the probe program's load, and ends it by the end of its standard input.
 #include "gpulens/measure/neighbour.hpp"
 
-#include "lib/base/signals.hpp"
 #include "gpulens/measure/probe.hpp"
 #include "lib/base/errors.hpp"
 #include "lib/base/format.hpp"
+#include "lib/base/signals.hpp"
 
 #include <cerrno>
 #include <cstring>

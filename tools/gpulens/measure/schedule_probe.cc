@@ -3,7 +3,6 @@
 // measured both ways round, and a wrong result of a program voids all verbs that seemed to work.
 #include "gpulens/measure/schedule_probe.hpp"
 
-#include "lib/source/driver/gpu_uuid.hpp"
 #include "gpulens/cmd/schedule_support.hpp"
 #include "gpulens/measure/load.hpp"
 #include "gpulens/out/table.hpp"
@@ -12,6 +11,7 @@
 #include "lib/launch/environment.hpp"
 #include "lib/schedule/live/agent_link.hpp"
 #include "lib/source/driver/driver_source.hpp"
+#include "lib/source/driver/gpu_uuid.hpp"
 
 #include <algorithm>
 #include <chrono>

@@ -4,8 +4,8 @@
 #include "gpulens/measure/sweep.hpp"
 
 #include "gpulens/blocks/program.hpp"
-#include "gpulens/limit/own_mps.hpp"
 #include "gpulens/cmd/tpc_limit.hpp"
+#include "gpulens/limit/own_mps.hpp"
 #include "gpulens/measure/interval.hpp"
 #include "gpulens/measure/limited_program.hpp"
 #include "gpulens/measure/neighbour.hpp"

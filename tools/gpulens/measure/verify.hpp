@@ -3,9 +3,9 @@
 // on the other TPCs slow it down. docs/partition.md says what each piece of evidence shows and does not show.
 #pragma once
 #include "gpulens/blocks/within.hpp"
-#include "gpulens/limit/cuda_probe.hpp"
 #include "gpulens/cmd/partitions.hpp"
 #include "gpulens/cmd/tpc_limit.hpp"
+#include "gpulens/limit/cuda_probe.hpp"
 #include "gpulens/out/output.hpp"
 
 #include <optional>

@@ -5,9 +5,9 @@
 #include "gpulens/cmd/control.hpp"
 #include "gpulens/cmd/schedule_status.hpp"
 #include "gpulens/out/slot_status.hpp"
-#include "lib/base/signals.hpp"
 #include "gpulens/top/feed.hpp"
 #include "lib/base/errors.hpp"
+#include "lib/base/signals.hpp"
 #include "lib/source/module/proc.hpp"
 
 #include <algorithm>

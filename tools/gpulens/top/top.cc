@@ -4,9 +4,9 @@
 
 #include "gpulens/cmd/schedule_status.hpp"
 #include "gpulens/out/slot_status.hpp"
-#include "lib/base/signals.hpp"
 #include "gpulens/top/feed.hpp"
 #include "gpulens/top/screen.hpp"
+#include "lib/base/signals.hpp"
 
 #include <algorithm>
 #include <chrono>

@@ -3,8 +3,8 @@
 // this process ends.
 #include "lab/experiment/disable.hpp"
 
-#include "gpulens/limit/child.hpp"
 #include "gpulens/cmd/control.hpp"
+#include "gpulens/limit/child.hpp"
 #include "lab/experiment/processes.hpp"
 #include "lib/base/errors.hpp"
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 // Starts the two programs in each way, one way after another, ROUNDS times.
+#include "gpulens/cmd/schedule_status.hpp"
 #include "gpulens/limit/child.hpp"
 #include "gpulens/limit/own_mps.hpp"
-#include "gpulens/cmd/schedule_status.hpp"
+#include "gpulens/measure/engine_share.hpp"
+#include "gpulens/measure/load.hpp"
 #include "lab/experiment/device.hpp"
 #include "lab/experiment/net.hpp"
 #include "lab/experiment/sharing.hpp"
-#include "gpulens/measure/engine_share.hpp"
-#include "gpulens/measure/load.hpp"
 #include "lib/base/errors.hpp"
 #include "lib/base/file.hpp"
 #include "lib/base/process_info.hpp"
