@@ -305,7 +305,8 @@ def test_partitions_are_listed_while_they_exist(program: str) -> None:
         output = json.loads(run_tool("partitions", "--json").stdout)
         mine = [partition for partition in output["partitions"] if partition["pid"] in (first, second)]
         nine = [6, 14, 22, 30, 37, 44, 51, 58, 60]
-        common = {"process": "cuda_program", "gpu": "0000:01:00.0", "way": "mask", "scope": "program", "launches": 5}
+        common = {"process": "cuda_program", "gpu": "0000:01:00.0", "method": "mask", "way": "mask", "scope": "program",
+                  "launches": 5}
         assert sorted(mine, key=lambda partition: int(partition["pid"] == second)) == [
             {"pid": first, **common, "tpcs": nine, "gpcs": [0]},
             {"pid": second, **common, "tpcs": [6, 7], "gpcs": [0, 5]}]
@@ -394,7 +395,7 @@ def test_pages_are_read_as_they_are_documented() -> None:
         write_page(9, json.dumps([make_entry(tpcs=[1, 2, 3])])[:-1])
 
     with fork_child(write_pages) as child:
-        keys = ("pid", "gpu", "way", "scope", "tpcs", "launches")
+        keys = ("pid", "gpu", "method", "scope", "tpcs", "launches")
         seen = [tuple(partition[key] for key in keys)
                 for partition in list_partitions(mine, child)]
         shared = shared_by(mine, child)
@@ -448,7 +449,7 @@ def test_control_characters_in_names_are_escaped() -> None:
         partition = list_partitions(child)[0]
         text = run_tool("partitions").stdout
     assert partition["process"] == "a?b?c?\u00b5"
-    assert (partition["gpu"], partition["way"], partition["scope"]) == ("?[31m?", "?", "?")
+    assert (partition["gpu"], partition["method"], partition["scope"]) == ("?[31m?", "?", "?")
     assert not [c for c in text if c != "\n" and (ord(c) < 0x20 or 0x7F <= ord(c) < 0xA0)] and "\u202e" not in text
 
 
@@ -571,29 +572,32 @@ def test_partitions_without_any(tmp_path: pathlib.Path) -> None:
         "version": 1, "partitions": [], "notes": []}
 
 
-def test_ways_reports_each_method() -> None:
+def test_each_method_is_reported() -> None:
     """The granularity of each method, or the reason why it is not available. Each is probed in a process of its own,
     because masks and green contexts exclude each other."""
-    assert run_tool("partitions", "--ways").stdout.splitlines()[1:] == [
+    assert run_tool("partitions", "--methods").stdout.splitlines()[1:] == [
         "masks                        any TPCs", "green contexts               any TPCs",
         "green contexts for clusters  groups of 4 TPCs",
         "masks: launch descriptors of version 4.0, seen on H200 and H100; each TPC's bit follows from the driver's "
         "table of SMs, and was tried"]
-    output = json.loads(run_tool("-g", "0", "partitions", "--ways", "--json", FAKE_CUDA_SHIFT="1",
+    output = json.loads(run_tool("-g", "0", "partitions", "--methods", "--json", FAKE_CUDA_SHIFT="1",
                                  FAKE_CUDA_GREEN="801",
                                  CUDA_VISIBLE_DEVICES="5").stdout)
     green = ("the driver does not support green contexts here, or not in a process that uses launch masks (CUDA error "
              "801)")
-    assert output == {"version": 1, "ways": [
-        {"way": "masks", "granule_tpcs": None,
+    older = {"method": "way", "granularity": "granule_tpcs"}  # of version 0.1
+    assert output["ways"] == [{older.get(key, key): value for key, value in method.items()}
+                              for method in output["methods"]]
+    assert output == {"version": 1, "ways": output["ways"], "methods": [
+        {"method": "masks", "granularity": None,
          "why": "bit 0 of the launch mask disabled no SM instead of the SMs of TPC 0", "evidence": None},
-        {"way": "green contexts", "granule_tpcs": None, "why": green, "evidence": None},
-        {"way": "green contexts for clusters", "granule_tpcs": None, "why": green, "evidence": None}]}
-    masks, *green = json.loads(run_tool("partitions", "--ways", "--json", FAKE_CUDA_MPS="1").stdout)["ways"]
-    assert masks["granule_tpcs"] == 1 and masks["evidence"].endswith(
+        {"method": "green contexts", "granularity": None, "why": green, "evidence": None},
+        {"method": "green contexts for clusters", "granularity": None, "why": green, "evidence": None}]}
+    masks, *green = json.loads(run_tool("partitions", "--methods", "--json", FAKE_CUDA_MPS="1").stdout)["methods"]
+    assert masks["granularity"] == 1 and masks["evidence"].endswith(
         "and was tried; found without MPS, and under it that one TPC has its number of SMs")
     assert {method["why"] for method in green} == {
         "under MPS, %smid is not the physical SM number, so partitions cannot be verified"}
-    done = run_tool("partitions", "--ways", LD_LIBRARY_PATH="/nowhere")
+    done = run_tool("partitions", "--methods", LD_LIBRARY_PATH="/nowhere")
     assert done.returncode == 3
     assert done.stderr.startswith("gpulens: cannot load CUDA: libcuda.so.1: cannot open shared object")

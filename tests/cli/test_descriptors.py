@@ -88,24 +88,24 @@ def test_streams_stay_on_their_tpcs(work: str, tmp_path: pathlib.Path, version: 
 
 
 @pytest.mark.parametrize("version,capability,tpcs,name,header,bits", VERSIONS, ids=IDS)
-def test_ways_says_how_it_knows(tmp_path: pathlib.Path, version: int, capability: int, tpcs: int, name: str,
+def test_methods_say_how_they_are_known(tmp_path: pathlib.Path, version: int, capability: int, tpcs: int, name: str,
                                 header: str, bits: int) -> None:
-    """No version but 4.0 was seen on a GPU. Seen failing before --ways had evidence."""
+    """No version but 4.0 was seen on a GPU. Seen failing before --methods had evidence."""
     env = gpu_of(tmp_path, version, capability, tpcs)
     evidence = (f"launch descriptors of version {name}: from the manual, never seen on a GPU (open-gpu-doc, "
                 f"classes/compute/{header}); {tpcs} of {bits} bits disable 2 SMs each, found by setting each in turn")
     if (version, capability) in {row[:2] for row in NEEDS_WORD}:
         evidence += "; cooperative launches are not recognized, and the user states that there are none"
-    lines = run_text([str(TOOL), "partitions", "--ways"], env).stdout.splitlines()
+    lines = run_text([str(TOOL), "partitions", "--methods"], env).stdout.splitlines()
     assert lines[1].split() == ["masks", "any", "TPCs"] and lines[4:] == [f"masks: {evidence}"]
-    ways = json.loads(run_text([str(TOOL), "partitions", "--ways", "--json"], env).stdout)["ways"]
-    assert [way["evidence"] for way in ways] == [evidence, None, None]
+    methods = json.loads(run_text([str(TOOL), "partitions", "--methods", "--json"], env).stdout)["methods"]
+    assert [method["evidence"] for method in methods] == [evidence, None, None]
 
 
-def test_ways_names_what_was_seen(tmp_path: pathlib.Path) -> None:
-    """Version 4.0 on an H200, whose bits the driver's table of SMs predicts. Seen failing before --ways had
+def test_methods_name_what_was_seen(tmp_path: pathlib.Path) -> None:
+    """Version 4.0 on an H200, whose bits the driver's table of SMs predicts. Seen failing before --methods had
     evidence."""
-    lines = run_text([str(TOOL), "partitions", "--ways"], gpu_of(tmp_path, 0x40, 90, 66)).stdout.splitlines()
+    lines = run_text([str(TOOL), "partitions", "--methods"], gpu_of(tmp_path, 0x40, 90, 66)).stdout.splitlines()
     assert lines[4:] == ["masks: launch descriptors of version 4.0, seen on H200 and H100; each TPC's bit follows from "
                          "the driver's table of SMs, and was tried"]
 
@@ -160,7 +160,7 @@ def test_a_bit_may_be_an_sm(program: str, tmp_path: pathlib.Path) -> None:
     env = gpu_of(tmp_path, 0x20, 60, 28, FAKE_CUDA_SINGLE="1")
     done = run_text([str(TOOL), "run", "-q", "--tpcs", "1,27", "--", program], env)
     assert done.stdout.splitlines()[:1] == ["ran on 2 3 54 55"], done.stderr
-    assert "56 of 64 bits disable 1 SM each" in run_text([str(TOOL), "partitions", "--ways"], env).stdout
+    assert "56 of 64 bits disable 1 SM each" in run_text([str(TOOL), "partitions", "--methods"], env).stdout
 
 
 @pytest.mark.parametrize("version,capability,tpcs,launches", (
@@ -211,12 +211,12 @@ def test_without_the_drivers_table_there_are_no_gpcs(program: str, work: str, tm
         assert done.stderr == ("gpulens: the GPCs of this GPU are unknown, as NVIDIA's driver does not report its SMs; "
                                "name TPCs\n")
         assert (done.returncode, done.stdout) == (4, "")
-    ways = json.loads(run_text([str(TOOL), "partitions", "--ways", "--json"], env).stdout)["ways"]
-    assert ways[0]["evidence"] == (
+    methods = json.loads(run_text([str(TOOL), "partitions", "--methods", "--json"], env).stdout)["methods"]
+    assert methods[0]["evidence"] == (
         "launch descriptors of version 4.0, seen on H200 and H100; 66 of 128 bits disable 2 SMs each, found by setting "
         "each in turn; NVIDIA's driver does not report the GPU's SMs, so its GPCs are unknown, and a TPC is what one "
         "bit disables")
-    assert {way["why"] for way in ways[1:]} == {
+    assert {method["why"] for method in methods[1:]} == {
         "NVIDIA's driver does not report the GPU's SMs, so the TPCs of a green context are unknown"}
     assert run_text([work, "1", "0-2"], env).stdout.splitlines()[0].split()[:2] == ["granule", "-95"]
 
@@ -284,13 +284,13 @@ WORD = ("cooperative launches are not recognized in launch descriptors of versio
 def test_masks_need_a_word_where_cooperative_launches_are_not_recognized(
         program: str, work: str, tmp_path: pathlib.Path, version: int, capability: int, tpcs: int, name: str) -> None:
     """From Pascal on, CUDA has cooperative launches, and descriptors before 4.0 do not tell them: no program starts, no
-    partition opens, and --ways names the reason. Seen failing without check_recognized()."""
+    partition opens, and --methods names the reason. Seen failing without check_recognized()."""
     for env in ({}, {"GPULENS_NO_COOPERATIVE": ""}, {"GPULENS_NO_COOPERATIVE": "0"}):
         env = {**gpu_of(tmp_path, version, capability, tpcs), "GPULENS_NO_COOPERATIVE": "", **env}
         done = run_text([str(TOOL), "run", "-q", "--tpcs", "0-2", "--", program], env)
         assert (done.returncode, done.stdout, done.stderr) == (4, "", f"gpulens: {WORD.format(name)}\n")
-    ways = json.loads(run_text([str(TOOL), "partitions", "--ways", "--json"], env).stdout)["ways"]
-    assert ways[0]["why"] == WORD.format(name)
+    methods = json.loads(run_text([str(TOOL), "partitions", "--methods", "--json"], env).stdout)["methods"]
+    assert methods[0]["why"] == WORD.format(name)
     assert run_text([work, "0", "0-2"], env).stdout.splitlines()[0].split()[:2] == ["granule", "-38"]
     done = run_text([str(TOOL), "run", "-q", "--no-cooperative", "--tpcs", "0-2", "--", program], env)
     assert done.stdout.splitlines()[:1] == ["ran on 0 1 2 3 4 5"], done.stderr

@@ -124,7 +124,7 @@ REFUSED = {
     "BUSY=1": "the driver refuses its callback before a launch (one subscriber at a time: a profiler, or gpulens run?)",
     "NO_TABLE=1": "this driver has no callback before a launch",
     "MPS=1": "under MPS, %smid is not the physical SM number, so that masks cannot be verified; run gpulens partitions "
-             "--ways once, which verifies them without MPS and keeps what each bit disables",
+             "--methods once, which verifies them without MPS and keeps what each bit disables",
     "NOWHERE=1": "the driver's callback does not report the context of a launch at the known offset"}
 
 
@@ -275,11 +275,11 @@ def test_work_stays_on_its_partition(work: str, words: "typing.Tuple[str, ...]",
 
 
 def test_partitions_under_mps_have_the_bits_that_were_kept(work: str, program: str, tmp_path: pathlib.Path) -> None:
-    """Without MPS, gpulens partitions --ways verifies masks and keeps what each bit disables; under it, as many SMs
+    """Without MPS, gpulens partitions --methods verifies masks and keeps what each bit disables; under it, as many SMs
     must be left. %smid counts these from 0. Kept bits of another driver, or that do something else, are not used."""
     env = {"XDG_STATE_HOME": str(tmp_path), "FAKE_CUDA_MPS": "1"}
     assert run_on_h200(work, MASKS, "65", **env).stdout.splitlines()[0] == "granule -95 0"
-    assert run_on_h200(str(TOOL), "partitions", "--ways", **env).returncode == 0
+    assert run_on_h200(str(TOOL), "partitions", "--methods", **env).returncode == 0
     assert run_on_h200(work, MASKS, "0-2", "gpc:0", **env).stdout.splitlines() == [
         "granule 0 1", "got 0:0000000000000007 ran on 0 1 2 3 4 5",
         "got 0:1408102040404040 ran on " + " ".join(map(str, range(18))), WHOLE]
@@ -421,7 +421,8 @@ def test_partitions_of_a_program_are_listed(work: str, way: str, name: str,
         assert process.stdout.readline() == "closed\n"
         assert list_partitions_of(process.pid) == []
         process.stdin.close()
-    common = {"pid": process.pid, "process": "work_program", "gpu": "0000:01:00.0", "way": name, "scope": "stream"}
+    common = {"pid": process.pid, "process": "work_program", "gpu": "0000:01:00.0", "method": name,
+              "way": name, "scope": "stream"}
     assert mine == [{**common, "tpcs": [0, 1, 2], "gpcs": [1, 2, 3], "launches": launches},
                     {**common, "tpcs": [65], "gpcs": [1], "launches": launches}]
 

@@ -145,7 +145,7 @@ def test_what_cannot_be_changed_is_refused(program: str) -> None:
                 (("set", pid), 2, "set goes with --tpcs, --gpcs, --half or --plan"),
                 (("--tpcs", "0"), 2, "set goes with --tpcs, --gpcs, --half or --plan"),
                 (("set", "--tpcs", "0"), 2, "set requires PID"),
-                (("set", pid, "--tpcs", "0", "--ways"), 2, "--ways excludes set"),
+                (("set", pid, "--tpcs", "0", "--methods"), 2, "--methods excludes set"),
                 (("sett", pid, "--tpcs", "0"), 2, "did you mean set?")):
             done = run_tool("partitions", *words)
             assert (done.returncode, done.stdout) == (status, ""), done.stderr

@@ -261,6 +261,7 @@ def test_a_refused_write_names_what_was_written(folder: pathlib.Path) -> None:
     ("plan --status none.json", "plan --status", "plan status none.json"),
     ("masks --amd 15,15 --sizes 3", "masks --amd", "amd masks 15,15 --sizes 3"),
     ("masks --sizes 3 --amd=15,15", "masks --amd", "amd masks --sizes 3 15,15"),
+    ("partitions --ways --quiet", "partitions --ways", "partitions --methods --quiet"),
     ("--json plan --tasks 5 --evaluate --sets 2 --tpcs 4", "plan --evaluate",
      "--json evaluate --tasks 5 --sets 2 --tpcs 4")])
 def test_older_names_of_commands_work(old: str, name: str, now: str, folder: pathlib.Path) -> None:
@@ -268,7 +269,8 @@ def test_older_names_of_commands_work(old: str, name: str, now: str, folder: pat
     done = gpulens(*fill_names(folder, old.split()), tool=TOOL)
     new = gpulens(*fill_names(folder, now.split()))
     command = [word for word in now.split() if word in COMMANDS][0]
-    more = {"preempt": " --runlist", "schedule": " --simulate", "plan": " status", "amd": " masks"}.get(command, "")
+    more = {"preempt": " --runlist", "schedule": " --simulate", "plan": " status", "amd": " masks",
+            "partitions": " --methods"}.get(command, "")
     means = "gpulens-lab " * (command in LAB_COMMANDS) + command + more
     assert (done.returncode, done.stdout, done.stderr) == (
         new.returncode, new.stdout, f"gpulens: {name} is {means} now\n{new.stderr}")

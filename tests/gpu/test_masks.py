@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """Masks of TPCs on a real GPU, through libgpulens-partition: every block runs where its mask permits, also under MPS,
-by what gpulens partitions --ways keeps. If this GPU or driver is refused, the reason is printed and the test is
+by what gpulens partitions --methods keeps. If this GPU or driver is refused, the reason is printed and the test is
 skipped."""
 
 import json
@@ -50,7 +50,7 @@ class Masks:
 def fixture_masks(request: pytest.FixtureRequest, tmp_path: pathlib.Path) -> Masks:
     """Without and under a daemon of the test's own."""
     if request.param:
-        subprocess.run([*TOOL, "partitions", "--ways"], check=True, timeout=120)
+        subprocess.run([*TOOL, "partitions", "--methods"], check=True, timeout=120)
         done = subprocess.run([*TOOL, "run", "-q", "-o", "/dev/null", "--mps", "--", "true"], capture_output=True,
                               text=True, check=False, env={**os.environ, "GPULENS_RUNTIME_DIR": str(tmp_path / "run")})
         if done.returncode == 4:

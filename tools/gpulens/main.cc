@@ -37,6 +37,7 @@ const struct {
 	{"plan", "--evaluate", {LAB, "evaluate"}},
 	{"plan", "--status", {"plan", "status"}},
 	{"masks", "--amd", {"amd", "masks"}},
+	{"partitions", "--ways", {"partitions", "--methods"}},
 };
 
 // Replaces what an older version had. Returns whether the words are for gpulens-lab.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 // What the bits of launch masks disable on a GPU, kept for processes under MPS, in which %smid does not tell: in
-// state_path("masks.json"), by GPU and driver. gpulens partitions --ways writes it.
+// state_path("masks.json"), by GPU and driver. gpulens partitions --methods writes it.
 #pragma once
 #include "lib/launch/launch_hook.hpp"
 

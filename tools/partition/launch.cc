@@ -186,7 +186,7 @@ void Launches::verify_under_mps(Probe &probe, const std::string &uuid)
 		throw Error(
 			Error::Unsupported,
 			"under MPS, %smid is not the physical SM number, so that masks cannot be verified; run gpulens "
-			"partitions --ways once, which verifies them without MPS and keeps what each bit disables");
+			"partitions --methods once, which verifies them without MPS and keeps what each bit disables");
 	bits_ = kept->of_tpc;
 	layout_.map.tpcs = static_cast<unsigned>(bits_.size());
 	size_t per = sms_ / layout_.map.tpcs;

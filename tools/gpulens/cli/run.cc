@@ -5,12 +5,12 @@
 #include "gpulens/cli/commands.hpp"
 #include "gpulens/cli/limit.hpp"
 #include "gpulens/cli/options.hpp"
-#include "gpulens/limit/own_mps.hpp"
 #include "gpulens/cmd/partitions.hpp"
 #include "gpulens/cmd/pitfalls.hpp"
 #include "gpulens/cmd/run_schedule.hpp"
 #include "gpulens/cmd/run_slot.hpp"
 #include "gpulens/cmd/tpc_limit.hpp"
+#include "gpulens/limit/own_mps.hpp"
 #include "gpulens/measure/schedule_probe.hpp"
 #include "lib/base/errors.hpp"
 #include "lib/launch/environment.hpp"
@@ -54,12 +54,12 @@ void add_quiet(CLI::App &parser, bool &quiet)
 
 void add_partitions(CLI::App &parser, CommandLine &line)
 {
-	auto methods = std::make_shared<bool>(false);
+	auto show = std::make_shared<bool>(false);
 	auto quiet = std::make_shared<bool>(false);
 	auto pid = std::make_shared<u32>(0);
 
-	CLI::Option *ways =
-		parser.add_flag("--ways", *methods, "try each method of partitioning on this GPU, and show which work");
+	CLI::Option *methods =
+		parser.add_flag("--methods", *show, "try each method of partitioning on this GPU, and show which work");
 	auto word = std::make_shared<std::string>();
 	CLI::Option *set =
 		parser.add_option("set", *word,
@@ -67,7 +67,7 @@ void add_partitions(CLI::App &parser, CommandLine &line)
 				  "next launch on")
 			->type_name("")
 			->check(one_of({"set"}))
-			->excludes(ways);
+			->excludes(methods);
 	CLI::Option *process = parser.add_option("PID", *pid, "the process of set")
 				       ->type_name("")
 				       ->check(in_range(1U, u32{INT32_MAX}))
@@ -75,14 +75,14 @@ void add_partitions(CLI::App &parser, CommandLine &line)
 	LimitOptions limit(parser, "the process of set");
 	add_quiet(parser, *quiet);
 	set->needs(process);
-	parser.callback([word, methods, quiet, pid, process, limit, &line] {
+	parser.callback([word, show, quiet, pid, process, limit, &line] {
 		refuse_files(line.options, "partitions");
 		std::optional<Limit> given = limit.limit();
 		if (given.has_value() == process->empty())
 			throw Error(Error::Input, "set goes with --tpcs, --gpcs, --half or --plan");
-		line.status = given      ? set_partition(line.options, *pid, *given, *quiet)
-			      : *methods ? show_methods(line.options)
-					 : show_partitions(line.options, *quiet);
+		line.status = given   ? set_partition(line.options, *pid, *given, *quiet)
+			      : *show ? show_methods(line.options)
+				      : show_partitions(line.options, *quiet);
 	});
 }
 
@@ -211,7 +211,7 @@ Commands run_commands()
 		 "list processes that gpulens run or libgpulens-partition limits to TPCs, and what they share; change "
 		 "one",
 		 {"gpulens partitions", "sudo gpulens partitions --json    processes of all users",
-		  "gpulens -g 0 partitions --ways    what GPU 0 and its driver support",
+		  "gpulens -g 0 partitions --methods    what GPU 0 and its driver support",
 		  "gpulens partitions set 1234 --tpcs 0-9    another partition for a process of gpulens run"},
 		 add_partitions},
 	};

@@ -357,7 +357,8 @@ int show_partitions(const Options &options, bool quiet)
 			list.push_back({{"pid", published.pid},
 					{"process", published.process},
 					{"gpu", published.gpu},
-					{"way", published.method},
+					{"method", published.method},
+					{"way", published.method}, // its name in version 0.1, until 0.3
 					{"scope", published.scope},
 					{"tpcs", published.tpcs},
 					{"gpcs", published.gpcs},

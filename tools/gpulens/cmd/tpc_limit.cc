@@ -2,8 +2,8 @@
 // Verifies limits, and prints the supported methods.
 #include "gpulens/cmd/tpc_limit.hpp"
 
-#include "gpulens/limit/cuda_probe.hpp"
 #include "gpulens/cmd/partitions.hpp"
+#include "gpulens/limit/cuda_probe.hpp"
 #include "gpulens/out/partition_notes.hpp"
 #include "gpulens/out/table.hpp"
 #include "gpulens/out/text.hpp"
@@ -138,17 +138,24 @@ int show_methods(const Options &options)
 		throw Error(Error::Source, e.what());
 	}
 	if (options.json) {
-		nlohmann::ordered_json list = nlohmann::ordered_json::array(), null;
+		using json = nlohmann::ordered_json;
+		json list = json::array(), ways = json::array(); // ways: with the names of version 0.1, until 0.3
 		for (const gpulens::MethodSupport &method : methods) {
 			bool supported = method.granularity.has_value();
-			list.push_back(
-				{{"way", method.name},
-				 {"granule_tpcs", supported ? nlohmann::ordered_json(*method.granularity) : null},
-				 {"why", supported ? null : nlohmann::ordered_json(method.reason)},
-				 {"evidence",
-				  method.evidence.empty() ? null : nlohmann::ordered_json(method.evidence)}});
+			json granularity = supported ? json(*method.granularity) : json(nullptr),
+			     why = text_or_null(supported ? "" : method.reason),
+			     evidence = text_or_null(method.evidence);
+			list.push_back({{"method", method.name},
+					{"granularity", granularity},
+					{"why", why},
+					{"evidence", evidence}});
+			ways.push_back({{"way", method.name},
+					{"granule_tpcs", granularity},
+					{"why", why},
+					{"evidence", evidence}});
 		}
-		return print_text(json_text({{"version", 1}, {"ways", list}})) ? EXIT_DONE : EXIT_PART;
+		json document = {{"version", 1}, {"methods", list}, {"ways", ways}};
+		return print_text(json_text(document)) ? EXIT_DONE : EXIT_PART;
 	}
 	Table table({"<Method", "<Support"});
 	for (const gpulens::MethodSupport &method : methods)

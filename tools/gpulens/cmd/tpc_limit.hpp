@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-// TPC limits of programs: gpulens run --tpcs, --gpcs, --half and --plan, and gpulens partitions --ways.
+// TPC limits of programs: gpulens run --tpcs, --gpcs, --half and --plan, and gpulens partitions --methods.
 #pragma once
-#include "gpulens/limit/cuda_probe.hpp"
 #include "gpulens/cmd/run.hpp"
+#include "gpulens/limit/cuda_probe.hpp"
 #include "gpulens/out/output.hpp"
 
 #include <string>

@@ -124,7 +124,7 @@ json verify_masks(int device, const std::function<std::vector<TpcMask>(const Lay
 		{"limits", limits}};
 }
 
-// What partitions --ways says of masks, with one to look at under MPS.
+// What partitions --methods says of masks, with one to look at under MPS.
 json probe_masks(int device)
 {
 	const Layout &layout = Launches::instance().verified_layout();

@@ -123,7 +123,7 @@ std::vector<std::string> notes_on_place(const Plan &plan)
 			"plan with --source rm");
 	if (*plan.on == Place::Green && plan.sizes.quantum == 1)
 		notes.emplace_back("single TPCs as green contexts were seen on an H200 and an H100; elsewhere gpulens "
-				   "partitions --ways prints the granularity, for --quantum and --least");
+				   "partitions --methods prints the granularity, for --quantum and --least");
 	if (*plan.on == Place::Mig && *plan.mig->assumed)
 		notes.push_back(
 			fmt::format("{}; nvidia-smi mig -lgip prints the numbers of this GPU", plan.mig->assumed));
