@@ -105,8 +105,8 @@ bool is_stated_not_cooperative()
 std::string source_of(const DescriptorFormat &format)
 {
 	return format.seen ? fmt::format("launch descriptors of version {}, seen on H200 and H100", format.name)
-			   : fmt::format("launch descriptors of version {}: from the manual, never seen on a GPU "
-					 "(open-gpu-doc, {})",
+			   : fmt::format("launch descriptors of version {}: from the manual, not yet tested on "
+					 "hardware (open-gpu-doc, {})",
 					 format.name, format.header);
 }
 

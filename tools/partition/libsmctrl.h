@@ -45,8 +45,8 @@ int libsmctrl_get_tpc_info_cuda(uint32_t *num_tpcs, int cuda_dev);
  * The first call verifies with a probe kernel, TPC by TPC, that masks have the expected effect on
  * this GPU and driver. If they have not, or masks cannot be set, the program ends with a message: a
  * program that asked for a partition must not run without it. Known to work: H200 and H100, driver 580.
- * Launch descriptors of GPUs from Kepler to Blackwell are supported from NVIDIA's headers, which
- * were never seen on a GPU except version 4.0 (Hopper).
+ * Launch descriptors of GPUs from Kepler to Blackwell are supported from NVIDIA's headers; version
+ * 4.0 (Hopper) alone was tested on hardware.
  *
  * They are for programs that use one GPU: masks are verified on one GPU only, and a masked launch on
  * another GPU ends the program. A cooperative launch of more blocks than its mask has SMs, and a

@@ -65,8 +65,8 @@ void add_division(CLI::App &parser, plan::PlanOptions &options)
 	add_test(parser, options, "np-edf");
 	add_duration(
 		parser, "--control", options.sharing.costs.control, 1000,
-		"count what a scheduler outside of the programs costs: the time from the arrival or the end of a job "
-		"until its decision has an effect (default: none)")
+		"add the reaction time of an external scheduler: from the arrival or the end of a job until its "
+		"decision has an effect (default: none)")
 		->check(check_that(check_cost));
 	add_duration(parser, "--switch", options.sharing.costs.switching, 1000,
 		     "likewise, the time of a switch of the GPU between two jobs (default: none)")

@@ -44,7 +44,8 @@ std::optional<u32> parse_u32(const std::string &text, int base)
 std::vector<std::string> notes_of(const CuLayout &layout, const std::vector<CuMask> &masks)
 {
 	std::vector<std::string> notes{
-		"from the source of the kernel's driver (amdkfd), never seen on a GPU; up to GFX9, on GPUs of one die"};
+		"from the source of the kernel's driver (amdkfd), not yet tested on hardware; up to GFX9, on GPUs "
+		"of one die"};
 	CuMask taken(layout.count());
 
 	for (size_t i = 0; i < masks.size(); i++) {

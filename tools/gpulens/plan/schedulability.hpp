@@ -24,8 +24,8 @@
 // lp-edf and lp-dm know the longest kernel of a task, and not the others. Both are exact for the worst kernels: the first
 // of the blocking job is the longest, and all others are as short as can be.
 //
-// Costs: where a scheduler outside of the programs holds and releases them (gpulens schedule, gpulens run --slot), a decision has
-// its effect `control` after its event, the arrival or the end of a job; until then the job before it goes on, or the
+// Costs: where an external scheduler holds and releases them (gpulens schedule, gpulens run --slot), a decision has its effect
+// `control` after its event, the arrival or the end of a job; until then the job before it goes on, or the
 // partition is idle. Then the GPU needs `switching` to begin or to continue a job, which is not preempted. So a job costs
 // its own switch, that back to the job which it preempted, and the idle time after its end. It may find a switch in
 // progress that was decided upon just before it arrived, and waits for `control` and `switching`. With C' for C:
