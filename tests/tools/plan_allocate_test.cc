@@ -2,7 +2,7 @@
 // The task model, the lemmas of Singh's thesis, the heuristics and the exhaustive optimum. plan_slips_test.cc has the
 // slips of the printed algorithms. Expected sizes are computed by hand; results of the heuristics for random sets are
 // compared with an independent search of all divisions.
-#include "gpulens/plan/optimum.hpp"
+#include "gpulens/plan/allocate.hpp"
 #include "support/tools/plan_tasks.hpp"
 
 #include <gtest/gtest.h>

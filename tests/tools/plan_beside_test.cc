@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 // Partitions share memory: factors beside tasks of other partitions, by hand, and for random sets against a search of all
 // divisions that computes times by itself.
-#include "gpulens/plan/optimum.hpp"
+#include "gpulens/plan/allocate.hpp"
 #include "gpulens/plan/plan.hpp"
 #include "support/tools/plan_tasks.hpp"
 

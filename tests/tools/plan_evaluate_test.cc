@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 // The generator and the evaluation: the generated sets, their repeatability, the shape of the curves of Singh's thesis,
 // and output files.
-#include "lab/evaluate/curves_svg.hpp"
+#include "lab/evaluate/evaluate.hpp"
 #include "lab/evaluate/generate.hpp"
 
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 // Masks of TPCs, and partitions on GPCs: fewer and more than 64 TPCs, floorswept GPCs, and TPCs numbered by a driver.
 
-#include "gpulens/plan/reserve.hpp"
+#include "gpulens/plan/task_file.hpp"
 #include "lib/base/errors.hpp"
 #include "lib/tpc/gpc_map.hpp"
 #include "lib/tpc/place.hpp"

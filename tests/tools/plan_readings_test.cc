@@ -2,8 +2,8 @@
 // What the thesis leaves open, and what it compares with: ties of SMS, both ends of the list, best fit, the baselines of
 // section 3.2, and spare TPCs. Expected divisions are computed by hand, or by a plain form of the algorithms that keeps no
 // sums and remembers nothing.
+#include "gpulens/plan/allocate.hpp"
 #include "lab/evaluate/generate.hpp"
-#include "gpulens/plan/optimum.hpp"
 #include "support/tools/plan_tasks.hpp"
 
 #include <gtest/gtest.h>

@@ -1,15 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0
-// What functions of the C interface do with exceptions: a message for each thread, and a negative errno.
+// What functions of the C interface do with exceptions (a message for each thread, and a negative errno) and cancellation.
 #pragma once
 #include "lib/base/errors.hpp"
-#include "partition/not_cancelled.hpp"
 
 #include <cerrno>
 #include <exception>
 #include <new>
+#include <pthread.h>
 #include <string>
 
 namespace gpulens {
+
+// Defers pthread_cancel(3) of the calling thread while the object lives. Cancellation unwinds the stack as an exception
+// does, and ends the program where that reaches a noexcept function of the C interface.
+class NotCancelled {
+public:
+	NotCancelled() noexcept { pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_); }
+	NotCancelled(const NotCancelled &) = delete;
+	NotCancelled &operator=(const NotCancelled &) = delete;
+	~NotCancelled() { pthread_setcancelstate(before_, nullptr); }
+
+private:
+	int before_ = PTHREAD_CANCEL_ENABLE;
+};
 
 // Sets gpulens_error() and returns the negative errno.
 int set_error(int err, const std::string &why) noexcept;

@@ -3,9 +3,9 @@
 #include "gpulens-partition.h"
 #include "lib/launch/launch_hook.hpp"
 #include "libsmctrl.h"
+#include "partition/c_errors.hpp"
 #include "partition/c_layout.hpp"
 #include "partition/launch.hpp"
-#include "partition/not_cancelled.hpp"
 #include "partition/publish_stream.hpp"
 
 #include <algorithm>

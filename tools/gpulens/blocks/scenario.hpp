@@ -6,8 +6,8 @@
 #pragma once
 
 #include "gpulens/blocks/plugin.hpp"
-#include "gpulens/blocks/sm_mask.hpp"
 
+#include <bitset>
 #include <gpulens/types.h>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -23,6 +23,20 @@ constexpr u32 MAX_BLOCKS = 100000, MAX_KERNELS = 4096, MAX_STREAMS = 1024;
 constexpr u64 MAX_SPIN_NS = 60'000'000'000;
 constexpr double MAX_RELEASE_S = 600;
 constexpr u32 MAX_PROCESSES = 64;
+
+/* -- masks, sm_mask of cuda_scheduling_examiner: the TPCs that a kernel may use -- */
+
+// They number TPCs as libsmctrl does: TPC n has the SMs with %smid / (SMs per TPC) = n.
+constexpr u32 MAX_TPCS = 128;         // bits of libsmctrl's widest masks
+using TpcSet = std::bitset<MAX_TPCS>; // a set bit: the TPC may be used
+
+// Parses the framework's text: "0x3e" disables TPCs 1 to 5, "~0x3e" all others. As libsmctrl's masks, a mask of up to 16
+// digits has 64 bits and one of up to 32 digits has 128; TPCs beyond are disabled. nullopt: another text.
+std::optional<TpcSet> parse_sm_mask(const std::string &text);
+// Returns the text with "~".
+std::string sm_mask_text(const TpcSet &tpcs);
+
+/* -- kernels and streams -- */
 
 enum class Kind {
 	Spin,   // each thread reads the GPU's clock until the given time has passed

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 // Parses and formats masks.
-#include "gpulens/blocks/sm_mask.hpp"
+#include "gpulens/blocks/scenario.hpp"
 
 #include "lib/tpc/tpc_mask.hpp"
 

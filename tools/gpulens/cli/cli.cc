@@ -2,10 +2,8 @@
 // Builds the parser and the help from the table of commands, and runs what a command line names.
 #include "gpulens/cli/cli.hpp"
 
-#include "gpulens/cli/complete.hpp"
-#include "gpulens/cli/help.hpp"
 #include "gpulens/cli/options.hpp"
-#include "gpulens/cli/usage.hpp"
+#include "gpulens/cli/texts.hpp"
 
 #include <algorithm>
 #include <cstdio>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 // Goes through the words as the parser would, which wants a whole command line. Values are completed by the type that the
 // help names ("FILE"), or from the words that the option takes.
-#include "gpulens/cli/complete.hpp"
+#include "gpulens/cli/texts.hpp"
 
 #include "gpulens/blocks/scenario.hpp"
 #include "gpulens/cli/options.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 // Lays out help. The parser's library would list what options exclude, and wraps nothing.
-#include "gpulens/cli/help.hpp"
+#include "gpulens/cli/texts.hpp"
 
 #include "gpulens/cli/options.hpp"
 #include "gpulens/out/table.hpp"

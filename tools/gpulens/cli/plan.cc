@@ -63,10 +63,9 @@ void add_division(CLI::App &parser, plan::PlanOptions &options)
 					       "prints (default: masks)");
 	begin_group(parser, "Schedulability test");
 	add_test(parser, options, "np-edf");
-	add_duration(
-		parser, "--control", options.sharing.costs.control, 1000,
-		"add the reaction time of an external scheduler: from the arrival or the end of a job until its "
-		"decision has an effect (default: none)")
+	add_duration(parser, "--control", options.sharing.costs.control, 1000,
+		     "add the reaction time of an external scheduler: from the arrival or the end of a job until its "
+		     "decision has an effect (default: none)")
 		->check(check_that(check_cost));
 	add_duration(parser, "--switch", options.sharing.costs.switching, 1000,
 		     "likewise, the time of a switch of the GPU between two jobs (default: none)")

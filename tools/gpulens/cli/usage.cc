@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 // Suggests commands and options, and replaces texts of the parser's library.
-#include "gpulens/cli/usage.hpp"
+#include "gpulens/cli/texts.hpp"
 
 #include "gpulens/cli/options.hpp"
 #include "lib/base/nearest_word.hpp"

@@ -4,9 +4,7 @@
 #include "gpulens/cmd/schedule.hpp"
 
 #include "gpulens/cmd/control.hpp"
-#include "gpulens/cmd/schedule_interleaved.hpp"
 #include "gpulens/cmd/schedule_loop.hpp"
-#include "gpulens/cmd/schedule_programs.hpp"
 #include "lib/base/file.hpp"
 #include "lib/base/format.hpp"
 #include "lib/base/sets.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 // A runlist may have a TSG several times, so ids are made unique before its new order is computed. A level and a time slice
 // apply to the first TSG of a task only.
-#include "gpulens/cmd/schedule_interleaved.hpp"
+#include "gpulens/cmd/schedule.hpp"
 
 #include "lib/base/errors.hpp"
 #include "lib/base/format.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 // All checks come before the lock and the first hold. A task whose programs name no device in their pages fits the GPU of
 // every other task.
-#include "gpulens/cmd/schedule_programs.hpp"
+#include "gpulens/cmd/schedule.hpp"
 
 #include "gpulens/cmd/schedule_loop.hpp"
 #include "gpulens/cmd/schedule_status.hpp"

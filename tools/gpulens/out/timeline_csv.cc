@@ -3,7 +3,6 @@
 // The text of a time is kept for a second: only the microseconds in it are replaced.
 #include "gpulens/out/timeline_csv.hpp"
 
-#include "gpulens/out/timeline_names.hpp"
 #include "gpulens/out/timeline_out.hpp"
 
 #include <chrono>

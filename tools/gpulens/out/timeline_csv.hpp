@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The lines of timelines as CSV. docs/recordings.md describes the columns.
+// The lines of timelines as CSV, and the words in them. docs/recordings.md describes the columns.
 #pragma once
 #include "lib/timeline/timeline.hpp"
 
@@ -21,5 +21,23 @@ std::string csv_head(bool partitioned);
 using LineSink = std::function<void(u64 day, std::string_view line)>;
 // An interval over midnight, UTC, is a line for each day.
 void write_csv_lines(const Timeline &t, bool partitioned, const LineSink &sink);
+
+// Words that Perfetto's format has, too.
+inline const char *phase_name(Phase p)
+{
+	static const char *const names[] = {"on", "switching", "error"};
+
+	return names[static_cast<int>(p)];
+}
+
+inline const char *dropped_name(int kind)
+{
+	switch (kind) {
+	case GPULENS_SAMPLE_FULL: return "no room for samples";
+	case GPULENS_SAMPLE_LATE: return "sampling came too late";
+	case GPULENS_SAMPLE_ASLEEP: return "the GPU slept";
+	default: return "no samples";
+	}
+}
 
 } // namespace tool

@@ -5,7 +5,7 @@
 #include "gpulens/out/schedule_tracks.hpp"
 #include "gpulens/out/table.hpp"
 #include "gpulens/out/text.hpp"
-#include "gpulens/out/timeline_names.hpp"
+#include "gpulens/out/timeline_csv.hpp"
 #include "lib/base/errors.hpp"
 #include "lib/base/format.hpp"
 #include "perfetto_trace.pb.h"

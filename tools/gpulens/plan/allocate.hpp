@@ -89,4 +89,10 @@ Allocation allocate_baseline(const Problem &problem, Baseline baseline);
 // allocation that fits.
 void assign_spare(const Problem &problem, std::vector<Partition> &partitions);
 
+constexpr u32 MAX_EXACT_TASKS = 14; // 16384 sets, 4.8 million divisions: under a second
+
+// Tries all divisions of n tasks into partitions for the one that needs the fewest TPCs: 2^n sets of tasks are tested, and 3^n
+// divisions compared. The reference for the heuristics. As allocate(), but merges is the number of sets that were tested. There must be at most MAX_EXACT_TASKS tasks.
+Allocation find_optimum(const Problem &problem);
+
 } // namespace tool::plan

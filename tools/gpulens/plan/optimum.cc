@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 // Dynamic programming over sets of tasks, which are bit masks.
-#include "gpulens/plan/optimum.hpp"
+#include "gpulens/plan/allocate.hpp"
 
 namespace tool::plan {
 

@@ -2,8 +2,8 @@
 // Runs the heuristics on a task file and places the partitions.
 #include "gpulens/plan/plan.hpp"
 
-#include "gpulens/plan/optimum.hpp"
-#include "gpulens/plan/reserve.hpp"
+#include "gpulens/plan/allocate.hpp"
+#include "gpulens/plan/task_file.hpp"
 #include "lib/base/errors.hpp"
 
 #include <algorithm>

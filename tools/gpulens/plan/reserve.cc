@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 // Collects reserved TPCs and checks them against the GPU.
-#include "gpulens/plan/reserve.hpp"
+#include "gpulens/plan/task_file.hpp"
 
 #include "lib/base/errors.hpp"
 

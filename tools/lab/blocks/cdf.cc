@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 // Collects times by stream and sorts them.
-#include "lab/blocks/cdf.hpp"
+#include "lab/blocks/summary.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>

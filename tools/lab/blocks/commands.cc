@@ -2,7 +2,6 @@
 // Runs or simulates scenarios, and checks and draws logs.
 #include "lab/blocks/commands.hpp"
 
-#include "lab/blocks/cdf.hpp"
 #include "lab/blocks/predict.hpp"
 #include "lab/blocks/summary.hpp"
 #include "lab/blocks/trace.hpp"

@@ -3,7 +3,7 @@
 #include "lab/evaluate/command.hpp"
 
 #include "gpulens/out/progress.hpp"
-#include "lab/evaluate/curves_svg.hpp"
+#include "lab/evaluate/evaluate.hpp"
 #include "lib/base/file.hpp"
 
 #include <cstdio>

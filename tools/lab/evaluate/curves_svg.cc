@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 // Draws an evaluation: a panel for each number of tasks, with axes, curves and markers.
-#include "lab/evaluate/curves_svg.hpp"
+#include "lab/evaluate/evaluate.hpp"
 
 #include "gpulens/out/svg.hpp"
 

@@ -56,5 +56,8 @@ Results evaluate(const Evaluation &evaluation, const std::function<void(u64 done
 std::string results_csv(const Results &results, bool times);
 std::string results_text(const Results &results);
 nlohmann::ordered_json results_json(const Results &results);
+// Draws Figures 3.4 and 3.5: a panel for each number of tasks, and in it, for each heuristic, a curve of the share of sets that fit
+// over the utilization. Returns a complete SVG file.
+std::string curves_svg(const Results &results);
 
 } // namespace tool::plan

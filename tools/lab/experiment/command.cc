@@ -4,7 +4,6 @@
 
 #include "lab/experiment/call_table.hpp"
 #include "lab/experiment/measure.hpp"
-#include "lab/experiment/picture.hpp"
 #include "lab/experiment/report.hpp"
 #include "lab/experiment/sharing.hpp"
 #include "lab/experiment/simulate.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 // The task calls CUDA in three threads. A process for each of its TSGs runs gpulens disable --tsg --for, which undoes it also when
 // this process ends.
-#include "lab/experiment/disable.hpp"
+#include "lab/experiment/measure.hpp"
 
 #include "gpulens/cmd/control.hpp"
 #include "gpulens/limit/child.hpp"

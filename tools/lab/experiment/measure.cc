@@ -2,7 +2,6 @@
 // Makes the processes of each experiment, and a trace of what they found.
 #include "lab/experiment/measure.hpp"
 
-#include "lab/experiment/disable.hpp"
 #include "lab/experiment/processes.hpp"
 #include "lab/experiment/simulate.hpp"
 #include "lab/experiment/upload.hpp"

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 // Panels of kernels (each slice one line higher than the one before, as in Fig. 6) and of copies (progress, as in Fig. 7).
-#include "lab/experiment/picture.hpp"
+#include "lab/experiment/report.hpp"
 
+#include "gpulens/out/svg.hpp"
 #include "lab/blocks/timeline_svg.hpp"
 #include "lab/experiment/axes.hpp"
-#include "gpulens/out/svg.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-// Prints the verdict of an experiment as text and JSON.
+// Shows the verdict of an experiment: text, JSON, and a drawing.
 #pragma once
-#include "lab/experiment/judge.hpp"
 #include "gpulens/out/table.hpp"
+#include "lab/experiment/judge.hpp"
 
 namespace tool::experiment {
 
@@ -23,5 +23,7 @@ template <typename Result> nlohmann::ordered_json result_head(const Result &resu
 std::string verdict_text(const Trace &trace, const Verdict &verdict, const Style &style);
 // An element of "results", docs/measure-schema.json.
 nlohmann::ordered_json verdict_json(const Trace &trace, const Verdict &verdict);
+// Draws a trace as the figure of RTAS'24 that it repeats, with the verdict as its title. Returns a complete SVG file.
+std::string trace_svg(const Trace &trace, const Verdict &verdict);
 
 } // namespace tool::experiment
