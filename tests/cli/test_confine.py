@@ -597,4 +597,4 @@ def test_each_method_is_reported() -> None:
     assert {method["why"] for method in green} == {
         "under MPS, %smid is not the physical SM number, so partitions cannot be verified"}
     done = run_tool("partitions", "--methods", LD_LIBRARY_PATH="/nowhere")
-    assert done.returncode == 3 and done.stderr.startswith("gpulens: cannot load CUDA: libcuda.so.1: cannot open shared object")
+    assert (done.returncode, done.stderr[:47]) == (3, "gpulens: cannot load CUDA: libcuda.so.1: cannot")
