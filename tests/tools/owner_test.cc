@@ -8,6 +8,7 @@
 #include "lib/source/records.hpp"
 #include "lib/timeline/recording_reader.hpp"
 #include "support/tools/engine.hpp"
+#include "support/tools/timeline.hpp"
 
 #include <cstring>
 #include <gtest/gtest.h>
@@ -212,7 +213,7 @@ std::vector<u32> slot_pids(const tool::Timeline &t)
 TEST(OwnerRecords, EachFieldComesBack)
 {
 	tool::Timeline t =
-		tool::timeline_of(make_header() + make_samples(1, 5, 6) + owner_record(5, {0, false, 6}, A), "t");
+		tool_test::timeline_of(make_header() + make_samples(1, 5, 6) + owner_record(5, {0, false, 6}, A), "t");
 	std::optional<Owner> owner = t.slots(0)[0].owner;
 	ASSERT_TRUE(owner);
 	EXPECT_EQ(owner->text(), "473 python3");
@@ -232,7 +233,7 @@ TEST(OwnerRecords, LongTextsComeBackWhole)
 			    make_samples(5, 9, 7) + owner_record(9, {0, false, 7}, B) +
 			    owner_record(9, {0, false, 8}, std::nullopt);
 	tool::append_text(bytes, 0, tool::RecordedText::Pod, "nobody's");
-	tool::Timeline t = tool::timeline_of(bytes, "t");
+	tool::Timeline t = tool_test::timeline_of(bytes, "t");
 	ASSERT_EQ(slot_pids(t), (std::vector<u32>{473, 524}));
 	EXPECT_EQ(t.slots(0)[0].owner, podded);
 	EXPECT_EQ(t.slots(0)[1].owner, B);
@@ -250,30 +251,30 @@ TEST(OwnerRecords, ARecordingNamesItsMachineAndGpu)
 	tool::append_text(bytes, 1, tool::RecordedText::GpuUuid, uuid);
 	tool::append_text(bytes, 1, static_cast<tool::RecordedText>(200), "of a newer version");
 	bytes += make_samples(1, 5, 6);
-	tool::Timeline t = tool::timeline_of(bytes, "t");
+	tool::Timeline t = tool_test::timeline_of(bytes, "t");
 	EXPECT_EQ(t.machine, machine);
 	EXPECT_EQ(t.gpu_uuid, uuid);
 	tool::append_text(part, 1, tool::RecordedText::Machine, std::string(60, 'x'));
 	part[16 + 3] |= tool::TEXT_CONTINUES;
 	for (int i = 0; i < 1000; i++)
 		bytes += part;
-	EXPECT_EQ(tool::timeline_of(bytes, "t").machine, machine);
+	EXPECT_EQ(tool_test::timeline_of(bytes, "t").machine, machine);
 	tool::append_text(bytes, 1, tool::RecordedText::Machine, "end");
-	EXPECT_EQ(tool::timeline_of(bytes, "t").machine.size(), 1080u); // MAX_TEXT, and what fills its last record
+	EXPECT_EQ(tool_test::timeline_of(bytes, "t").machine.size(), 1080u); // MAX_TEXT, and what fills its last record
 }
 
 // TSG 6 of runlist 0; the record says TSG 6 of runlist 1, or the channel 6 in no TSG. Seen failing without the runlist.
 TEST(OwnerRecords, OwnersOfOtherRunlistsAndBareChannelsDoNotApply)
 {
 	for (const TaskId &other : {TaskId{1, false, 6}, TaskId{0, true, 6}})
-		EXPECT_EQ(slot_pids(tool::timeline_of(make_header() + make_samples(1, 5, 6) + owner_record(5, other, A),
-						      "t")),
+		EXPECT_EQ(slot_pids(tool_test::timeline_of(
+				  make_header() + make_samples(1, 5, 6) + owner_record(5, other, A), "t")),
 			  std::vector<u32>{0});
-	EXPECT_EQ(slot_pids(tool::timeline_of(
+	EXPECT_EQ(slot_pids(tool_test::timeline_of(
 			  make_header() + make_samples(1, 5, 6, 0xffff, true) + owner_record(5, {0, true, 6}, A), "t")),
 		  std::vector<u32>{473});
 	// Ids of channels that count over the GPU: of any runlist.
-	EXPECT_EQ(slot_pids(tool::timeline_of(
+	EXPECT_EQ(slot_pids(tool_test::timeline_of(
 			  make_header() + make_samples(1, 5, 6, 11) + owner_record(5, {-1, true, 11}, A), "t")),
 		  std::vector<u32>{473});
 }
@@ -285,7 +286,7 @@ TEST(OwnerRecords, AReusedIdHasANewOwner)
 	std::string bytes = make_header() + make_samples(1, 10, 6) + owner_record(5, {0, false, 6}, A) +
 			    owner_record(10, {0, false, 6}, std::nullopt) + make_samples(10, 12, 7) +
 			    make_samples(12, 20, 6) + owner_record(20, {0, false, 6}, B);
-	tool::Timeline t = tool::timeline_of(bytes, "t");
+	tool::Timeline t = tool_test::timeline_of(bytes, "t");
 	ASSERT_EQ(slot_pids(t), (std::vector<u32>{473, 524, 0})); // by TSG and pid: 6 of A, 6 of B, 7
 	EXPECT_EQ(t.slots(0)[0].on_ns, 9000000u);
 	EXPECT_EQ(t.slots(0)[1].on_ns, 7000000u);

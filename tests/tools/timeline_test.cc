@@ -3,6 +3,7 @@
 #include "gpulens/out/timeline_out.hpp"
 #include "lib/timeline/timeline.hpp"
 #include "support/tools/thrown.hpp"
+#include "support/tools/timeline.hpp"
 
 #include <cstring>
 #include <gtest/gtest.h>
@@ -121,7 +122,7 @@ std::vector<uint64_t> list_lengths(const tool::Timeline &t, int tsg)
 
 TEST(Timeline, HeaderAndEngineAreAsWritten)
 {
-	tool::Timeline t = tool::timeline_of(make_header(), "x");
+	tool::Timeline t = tool_test::timeline_of(make_header(), "x");
 
 	EXPECT_EQ(t.index, 3);
 	EXPECT_EQ(t.period_us, 100U);
@@ -134,7 +135,7 @@ TEST(Timeline, HeaderAndEngineAreAsWritten)
 // Seen failing with same() always true.
 TEST(Timeline, AnIntervalEndsAtTheFirstDifferentSample)
 {
-	tool::Timeline t = tool::timeline_of(make_header() + every_100us({7, 7, 7, 8, -1, 8}), "x");
+	tool::Timeline t = tool_test::timeline_of(make_header() + every_100us({7, 7, 7, 8, -1, 8}), "x");
 	const std::vector<tool::Interval> &i = t.tracks[0].intervals;
 
 	ASSERT_EQ(i.size(), 3U);
@@ -152,7 +153,7 @@ TEST(Timeline, AnIntervalEndsAtTheFirstDifferentSample)
 // Seen failing with the slots at the ends taken, too.
 TEST(Timeline, OnlySlotsThatBeginAndEndInTheRecordingAreMeasured)
 {
-	tool::Timeline t = tool::timeline_of(make_header() + every_100us({7, 7, 8, 8, 8, 7, 8, 8}), "x");
+	tool::Timeline t = tool_test::timeline_of(make_header() + every_100us({7, 7, 8, 8, 8, 7, 8, 8}), "x");
 
 	EXPECT_EQ(list_lengths(t, 7), (std::vector<uint64_t>{100 * US}));
 	EXPECT_EQ(list_lengths(t, 8), (std::vector<uint64_t>{300 * US}));
@@ -165,7 +166,7 @@ TEST(Timeline, ASlotSpansChannelsAndEndsWhenSwitchingBegins)
 			make_sample(300 * US, ON, 7, 40, 1) + make_sample(400 * US, ON, 7, 41) +
 			make_sample(500 * US, SWITCH, 7, 41) + make_sample(600 * US, SAVE, 7, 41) +
 			make_sample(700 * US, IDLE);
-	tool::Timeline t = tool::timeline_of(s, "x");
+	tool::Timeline t = tool_test::timeline_of(s, "x");
 
 	EXPECT_EQ(list_lengths(t, 7), (std::vector<uint64_t>{200 * US}));
 	ASSERT_EQ(t.tracks[0].intervals.size(), 4U);
@@ -182,7 +183,7 @@ TEST(Timeline, NoSlotSpansLostSamples)
 	std::string s = make_header() + make_sample(100 * US, ON, 8) + make_sample(200 * US, ON, 7) +
 			make_sample(300 * US, ON, 7) + make_marker(400 * US, FULL, 2) + make_sample(600 * US, ON, 7) +
 			make_sample(700 * US, ON, 8) + make_sample(800 * US, ON, 7) + make_sample(900 * US, ON, 8);
-	tool::Timeline t = tool::timeline_of(s, "x");
+	tool::Timeline t = tool_test::timeline_of(s, "x");
 
 	EXPECT_EQ(list_lengths(t, 7), (std::vector<uint64_t>{100 * US}));
 	EXPECT_EQ(list_lengths(t, 8), (std::vector<uint64_t>{100 * US}));
@@ -199,7 +200,7 @@ TEST(Timeline, ALateSampleIsAGapWhenItIsMoreThanThreeStepsLate)
 		std::string s = make_header() + make_sample(100 * US, ON, 8) + make_sample(200 * US, ON, 7) +
 				make_marker(300 * US, LATE, 2) + make_sample((200 + late) * US, ON, 7) +
 				make_sample(600 * US, ON, 8) + make_sample(700 * US, ON, 8);
-		tool::Timeline t = tool::timeline_of(s, "x");
+		tool::Timeline t = tool_test::timeline_of(s, "x");
 		EXPECT_EQ(list_lengths(t, 7).size(), late == 300 ? 1U : 0U) << late;
 		EXPECT_EQ(t.step_max_ns, late * US);
 	}
@@ -208,7 +209,7 @@ TEST(Timeline, ALateSampleIsAGapWhenItIsMoreThanThreeStepsLate)
 TEST(Timeline, AnUnreadableEngineIsNeitherIdleNorATsg)
 {
 	tool::Timeline t =
-		tool::timeline_of(make_header() + make_sample(100 * US, ERROR) + make_sample(200 * US, IDLE), "x");
+		tool_test::timeline_of(make_header() + make_sample(100 * US, ERROR) + make_sample(200 * US, IDLE), "x");
 
 	ASSERT_EQ(t.tracks[0].intervals.size(), 1U);
 	EXPECT_EQ(t.tracks[0].intervals[0].phase, Phase::Error);
@@ -219,7 +220,7 @@ TEST(Timeline, AnUnreadableEngineIsNeitherIdleNorATsg)
 TEST(Timeline, PiecesOfAnySizeGiveTheSame)
 {
 	std::string s = make_header() + every_100us({7, 7, 8, 8, 8, 7, 8, 8});
-	std::string whole = make_csv(tool::timeline_of(s, "x"));
+	std::string whole = make_csv(tool_test::timeline_of(s, "x"));
 
 	for (size_t piece : {1, 3, 16, 63, 64, 65, 1000}) {
 		tool::TimelineBuilder b;
@@ -234,7 +235,7 @@ TEST(Timeline, CsvHasALineForEachInterval)
 	std::string s = make_header() + make_sample(100 * US, ON, 7, 40, 1) + make_sample(200 * US, ON, 5, -1, 8) +
 			make_sample(300 * US, IDLE);
 
-	EXPECT_EQ(make_csv(tool::timeline_of(s, "x")),
+	EXPECT_EQ(make_csv(tool_test::timeline_of(s, "x")),
 		  "start_ns,end_ns,engine,runlist,state,tsg,channel,samples,busy,pid,"
 		  "process,gpu,user,container,evidence,pod,device,gpu_uuid,start_unix_ns,end_unix_ns,start_utc,day,"
 		  "machine\n"
@@ -248,7 +249,7 @@ TEST(Timeline, ProcessesAreNamedBesideTheirChannels)
 	std::string s = make_header() + make_owner(40, 4711, "a \"b\",c") + make_sample(100 * US, ON, 7, 40, 1) +
 			make_sample(200 * US, ON, 5, -1, 8) + make_sample(300 * US, ON, 6, -1, 8) +
 			make_sample(400 * US, IDLE) + make_owner(5, 12, "<\033x>");
-	tool::Timeline t = tool::timeline_of(s, "x");
+	tool::Timeline t = tool_test::timeline_of(s, "x");
 
 	EXPECT_EQ(make_csv(t),
 		  "start_ns,end_ns,engine,runlist,state,tsg,channel,samples,busy,pid,process,gpu,user,"
@@ -276,7 +277,7 @@ TEST(Timeline, InvalidRecordingsAreReported)
 {
 	auto why = [](const std::string &bytes) -> std::string {
 		try {
-			tool::timeline_of(bytes, "f");
+			tool_test::timeline_of(bytes, "f");
 		} catch (const tool::Error &e) {
 			EXPECT_EQ(e.code, tool::Error::Source);
 			return e.what();
@@ -301,7 +302,7 @@ TEST(Timeline, ThePageHasItsTablesAndEscapesNames)
 {
 	std::string s = make_header();
 	s.replace(64 + 24, 25, "Video <b>x</b> (<b>y</b>)"); // what is in parentheses is shown
-	std::string page = make_html(tool::timeline_of(s + every_100us({8, 7, 7, 8}), "x"));
+	std::string page = make_html(tool_test::timeline_of(s + every_100us({8, 7, 7, 8}), "x"));
 
 	EXPECT_EQ(page.find("<b>"), std::string::npos);
 	EXPECT_NE(page.find("<td>&lt;b&gt;y&lt;/b&gt;</td><td>7</td>"), std::string::npos) << page;
@@ -319,7 +320,7 @@ TEST(Timeline, ThePageHatchesWhatWasNotSampled)
 
 	for (auto [us, tsg] : samples)
 		s += make_sample(us * US, tsg < 0 ? IDLE : ON, tsg);
-	std::string page = make_html(tool::timeline_of(s, "x"));
+	std::string page = make_html(tool_test::timeline_of(s, "x"));
 	for (const char *line :
 	     {"<rect x=\"200.0\" y=\"22\" width=\"1000.0\" height=\"44\" fill=\"url(#gap0)\">"
 	      "<title>not sampled: 1.000 ms at 0.200 ms</title></rect>\n",
@@ -336,10 +337,10 @@ TEST(Timeline, ThePageHatchesWhatWasNotSampled)
 // first lost tick on.
 TEST(Timeline, ThePageHatchesLostSamples)
 {
-	std::string page =
-		make_html(tool::timeline_of(make_header() + every_100us({8, 7, 7}) + make_marker(400 * US, FULL, 2) +
-						    make_sample(600 * US, ON, 7) + make_sample(700 * US, IDLE),
-					    "x"));
+	std::string page = make_html(
+		tool_test::timeline_of(make_header() + every_100us({8, 7, 7}) + make_marker(400 * US, FULL, 2) +
+					       make_sample(600 * US, ON, 7) + make_sample(700 * US, IDLE),
+				       "x"));
 
 	EXPECT_NE(page.find("<title>not sampled: 300.000 us at 0.200 ms</title>"), page.npos) << page;
 	EXPECT_NE(page.find("<title>TSG 7: 100.000 us at 0.500 ms</title>"), page.npos) << page;
@@ -354,7 +355,7 @@ TEST(Timeline, ManyGapsAreDrawnTogether)
 	for (uint64_t ms = 1; ms <= 3001; ms++)
 		s += make_sample(ms * 1000 * US, ON, 7) + make_marker((ms * 1000 + 50) * US, FULL, 1) +
 		     make_sample((ms * 1000 + 900) * US, ON, 7);
-	std::string page = make_html(tool::timeline_of(s, "x"));
+	std::string page = make_html(tool_test::timeline_of(s, "x"));
 	EXPECT_NE(page.find("<title>partly not sampled: 3.001 s at 0.000 ms</title>"), page.npos);
 	EXPECT_EQ(page.find("<title>not sampled"), page.npos);
 }
@@ -363,10 +364,10 @@ TEST(Timeline, ManyGapsAreDrawnTogether)
 TEST(Timeline, AProcessHasOneColourOnAllOfItsTsgs)
 {
 	std::string page = make_html(
-		tool::timeline_of(make_header() + make_owner(40, 4711, "a") + make_owner(41, 4711, "a") +
-					  make_sample(100 * US, ON, 7, 40) + make_sample(200 * US, ON, 8, 50) +
-					  make_sample(300 * US, ON, 9, 41) + make_sample(400 * US, IDLE),
-				  "x"));
+		tool_test::timeline_of(make_header() + make_owner(40, 4711, "a") + make_owner(41, 4711, "a") +
+					       make_sample(100 * US, ON, 7, 40) + make_sample(200 * US, ON, 8, 50) +
+					       make_sample(300 * US, ON, 9, 41) + make_sample(400 * US, IDLE),
+				       "x"));
 
 	for (const char *line : {"<i style=\"background:#0072b2\"></i>TSG 7 (4711 a)</div>",
 				 "<i style=\"background:#e69f00\"></i>TSG 8</div>",
@@ -378,9 +379,9 @@ TEST(Timeline, AProcessHasOneColourOnAllOfItsTsgs)
 TEST(Timeline, ATooltipNamesAChannelOnce)
 {
 	std::string page =
-		make_html(tool::timeline_of(make_header() + make_sample(100 * US, ON, 11, 11, 8) +
-						    make_sample(200 * US, ON, 7, 40) + make_sample(300 * US, IDLE),
-					    "x"));
+		make_html(tool_test::timeline_of(make_header() + make_sample(100 * US, ON, 11, 11, 8) +
+							 make_sample(200 * US, ON, 7, 40) + make_sample(300 * US, IDLE),
+						 "x"));
 
 	EXPECT_NE(page.find("<title>channel 11: 100.000 us at 0.000 ms</title>"), page.npos) << page;
 	EXPECT_NE(page.find("<title>TSG 7: 100.000 us at 0.100 ms, channel 40</title>"), page.npos) << page;
@@ -413,7 +414,7 @@ std::string of_everything(size_t samples)
 TEST(Timeline, DiskAndMemoryGiveTheSame)
 {
 	std::string s = of_everything(20000);
-	tool::Timeline memory = tool::timeline_of(s, "x");
+	tool::Timeline memory = tool_test::timeline_of(s, "x");
 
 	for (size_t block : {1, 2, 7, 1000}) {
 		tool::TimelineBuilder b(std::make_shared<tool::TimelineStore>(testing::TempDir(), block));
@@ -457,7 +458,7 @@ TEST(Timeline, APageOfALongRecordingShowsAllOfIt)
 
 	for (size_t i = 0; i < 30000; i++)
 		s += make_sample((i + 1) * 100 * US, ON, i % 2 ? 7 : 8);
-	std::string page = make_html(tool::timeline_of(s + make_sample(30001 * 100 * US, IDLE), "x"));
+	std::string page = make_html(tool_test::timeline_of(s + make_sample(30001 * 100 * US, IDLE), "x"));
 	size_t bars = 0, halves = 0;
 	for (size_t at = 0; (at = page.find("<rect ", at)) != std::string::npos; at++)
 		bars++;
@@ -476,7 +477,7 @@ TEST(Timeline, APageOfALongRecordingShowsAllOfIt)
 TEST(Timeline, APageOfTheLastNanosecondHasOneRectangle)
 {
 	std::string page = make_html(
-		tool::timeline_of(make_header() + make_sample(~uint64_t{0}, ON, 7) + make_sample(99, IDLE), "x"));
+		tool_test::timeline_of(make_header() + make_sample(~uint64_t{0}, ON, 7) + make_sample(99, IDLE), "x"));
 	size_t rectangles = 0;
 
 	for (size_t at = page.find("<rect"); at != page.npos; at = page.find("<rect", at + 1))
@@ -487,7 +488,7 @@ TEST(Timeline, APageOfTheLastNanosecondHasOneRectangle)
 // A trace is a sequence of packets, each as field 1 (tag 0x0a) with its length.
 TEST(Timeline, ATraceIsASequenceOfPackets)
 {
-	std::string trace = make_perfetto(tool::timeline_of(make_header() + every_100us({8, 7, 7, 8}), "x"));
+	std::string trace = make_perfetto(tool_test::timeline_of(make_header() + every_100us({8, 7, 7, 8}), "x"));
 	size_t at = 0, packets = 0;
 
 	while (at + 2 <= trace.size()) {
@@ -512,7 +513,7 @@ TEST(Timeline, ASnapshotOfImpossibleSizeIsRefused)
 	append_bytes<uint16_t>(s, 64);
 	append_bytes<uint32_t>(s, 0xffffffff);
 	s.resize(64);
-	EXPECT_EQ(code_of([&] { tool::timeline_of(s, "x"); }), tool::Error::Source);
+	EXPECT_EQ(code_of([&] { tool_test::timeline_of(s, "x"); }), tool::Error::Source);
 }
 
 } // namespace

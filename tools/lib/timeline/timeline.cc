@@ -571,16 +571,4 @@ Timeline TimelineBuilder::finish()
 	return std::move(timeline_);
 }
 
-Timeline timeline_of(std::string_view bytes, const std::string &source)
-{
-	TimelineBuilder b;
-
-	try {
-		b.feed(bytes);
-		return b.finish();
-	} catch (const Error &e) {
-		throw Error(Error::Source, source + ": " + e.what());
-	}
-}
-
 } // namespace tool

@@ -273,7 +273,4 @@ private:
 	std::map<u64, u64> steps_;             // by time between ticks, us: how often
 };
 
-// Returns the timeline of a whole recording; source begins the message of an error. Throws Error (Source).
-Timeline timeline_of(std::string_view bytes, const std::string &source);
-
 } // namespace tool
