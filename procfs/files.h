@@ -84,11 +84,6 @@ struct lens_bars *lens_bars_read(struct lens_dev *dev, struct lens_gpu *gpu);
 /* Count a read, a write or the beginning of a sampling, and whether it failed. */
 void lens_stats_count_call(struct lens_file *f, int err);
 
-/* -- snapshot.c -- */
-/* Fill a record that is zeroed. */
-void lens_snapshot_put_engine(const struct lens_gpu *gpu, const struct lens_engine *e,
-			      struct gpulens_engine *rec);
-
 /* -- files that show.c lists, and control.c -- */
 int lens_show_snapshot(const struct lens_file *f, bool observe, struct lens_text *t);
 int lens_show_stats(const struct lens_file *f, bool observe, struct lens_text *t);

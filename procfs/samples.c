@@ -12,6 +12,7 @@
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 
+#include "../include/gpulens/snapshot.h"
 #include "../src/linux/compat/compat.h"
 #include "../src/linux/sampler.h"
 #include "files.h"

@@ -18,6 +18,7 @@
 #include <linux/types.h>
 #else
 #include <assert.h>
+#include <endian.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -32,6 +33,10 @@ typedef int16_t s16;
 
 /* As the kernel has them. */
 #define container_of(ptr, type, member) ((type *)((char *)(ptr) - offsetof(type, member)))
+
+#define cpu_to_le16(v) htole16(v)
+#define cpu_to_le32(v) htole32(v)
+#define cpu_to_le64(v) htole64(v)
 
 static inline u32 hweight32(u32 w)
 {

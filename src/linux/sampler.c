@@ -19,6 +19,7 @@
 #include <linux/sched/task.h>
 #include <linux/slab.h>
 
+#include "../../include/gpulens/snapshot.h"
 #include "../../include/hw/pmc.h"
 #include "device.h"
 

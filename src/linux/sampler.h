@@ -71,15 +71,6 @@ struct lens_sampler {
 	struct gpulens_sample *ring;
 };
 
-/* GPULENS_SAMPLE_* of an engine's status. */
-static inline u8 lens_sample_flags(const struct lens_engine_status *status)
-{
-	return (status->busy ? GPULENS_SAMPLE_BUSY : 0) |
-	       (status->faulted ? GPULENS_SAMPLE_FAULTED : 0) |
-	       (status->reload ? GPULENS_SAMPLE_RELOAD : 0) |
-	       (lens_engine_get_occupant(status)->is_channel ? GPULENS_SAMPLE_BARE_CHANNEL : 0);
-}
-
 struct lens_sampler *lens_sampler_alloc(struct lens_dev *dev);
 /*
  * Sample the engines of these runlists; n_runlists 0: of all. 0; -EBUSY, too many samplers;

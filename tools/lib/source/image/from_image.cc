@@ -2,35 +2,17 @@
 // Converts what the core decodes from an image to values.
 #include "lib/source/image/from_image.hpp"
 
-#include "hw/ptop.h"
+#include "gpulens/snapshot.h"
 #include "lib/base/errors.hpp"
 #include "lib/source/image/decode.hpp"
 #include "lib/source/snapshot/snapshot.hpp"
+#include "uapi/gpulens.h"
 
 #include <fmt/format.h>
 
 namespace tool {
 
 namespace {
-
-Chip chip_of(const lens_gpu &gpu, const Image &image)
-{
-	Chip c;
-
-	c.name = gpu.name;
-	c.architecture = gpu.chip->arch;
-	c.device = image.device();
-	if (const char *assumed = lens_chip_get_assumed(gpu.chip, gpu.id))
-		c.assumed = assumed;
-	c.id = gpu.chip_id;
-	c.boot0 = gpu.boot0;
-	c.boot42 = image.boot42;
-	c.known = gpu.known;
-	c.ids_per_runlist = gpu.chip->ids_per_runlist;
-	c.memory_bytes = gpu.topo.memory_bytes;
-	c.engines_dropped = gpu.topo.dropped_engines;
-	return c;
-}
 
 Context context_of(const lens_context &context)
 {
@@ -58,110 +40,36 @@ Context context_of(const lens_context &context)
 	return c;
 }
 
-Channel channel_of(const lens_gpu &gpu, const lens_runlist_snap &snap, u32 i, const lens_entry &e, int tsg)
+// Adds what no record has.
+void add_contexts(Runlist &runlist, const lens_runlist_snap &snap)
 {
-	Channel c;
+	auto add = [&](std::vector<Channel> &channels) {
+		for (Channel &c : channels)
+			if (!c.err && snap.context)
+				c.context = context_of(snap.context[c.position]);
+	};
 
-	c.id = e.id;
-	c.runlist = snap.rl->id;
-	c.position = i;
-	c.tsg = tsg;
-	c.runqueue = e.runqueue;
-	c.inst = e.inst;
-	if (e.has_target)
-		c.inst_target = e.inst_target;
-	c.err = snap.err[i];
-	if (!c.err)
-		gpu.chip->host->decode_channel(&snap.state[size_t{2} * i], &c.state);
-	if (c.state.pccsr) {
-		c.inst = c.state.inst;
-		c.inst_target = c.state.inst_target;
-	}
-	if (snap.context && !c.err)
-		c.context = context_of(snap.context[i]);
-	return c;
+	for (Tsg &tsg : runlist.tsgs)
+		add(tsg.channels);
+	add(runlist.outside);
 }
 
-void add_entries(Runlist &runlist, const lens_gpu &gpu, const lens_runlist_snap &snap)
-{
-	u32 remaining = 0; // channels of the current TSG
-
-	for (u32 i = 0; i < snap.n; i++) {
-		lens_entry e;
-		gpu.chip->host->decode_entry(&snap.entries[size_t{i} * gpu.chip->entry_words], &e);
-		if (e.is_tsg) {
-			runlist.tsgs.push_back({.id = e.id,
-						.scale = e.scale,
-						.timeout = e.timeout,
-						.timeslice_ns = lens_timeslice_decode(e.timeout, e.scale),
-						.length = e.length,
-						.channels = {}});
-			remaining = e.length;
-		} else if (remaining) {
-			remaining--;
-			runlist.tsgs.back().channels.push_back(
-				channel_of(gpu, snap, i, e, static_cast<int>(runlist.tsgs.back().id)));
-		} else {
-			runlist.outside.push_back(channel_of(gpu, snap, i, e, LENS_NONE));
-		}
-	}
-}
-
-void add_runlists(Gpu &result, Decoder &d)
+// Reads the runlists into the snapshot, which then points into the result, by index. nullptr: not even the registers.
+std::vector<std::unique_ptr<RunlistSnap>> read_runlists(lens_snapshot &s, Decoder &d, std::vector<Failure> &failures)
 {
 	const lens_topology &topo = d.gpu().topo;
+	std::vector<std::unique_ptr<RunlistSnap>> lists(topo.n_runlists);
 
-	result.has_runlists = d.has_runlists(result.runlist_failures);
-	for (u32 i = 0; result.has_runlists && i < topo.n_runlists; i++) {
-		size_t failures = result.runlist_failures.size();
-		std::unique_ptr<RunlistSnap> list = d.runlist(topo.runlists[i].id, result.runlist_failures);
-		Runlist rl;
-		rl.id = topo.runlists[i].id;
-		if (!list || list->err)
-			rl.err = result.runlist_failures.size() > failures ? result.runlist_failures.back().err : -EIO;
-		if (list) {
-			rl.has_regs = true;
-			rl.base = list->snap.regs.base;
-			rl.target = list->snap.regs.target;
-			rl.length = list->snap.regs.length;
-			rl.pending = list->snap.regs.pending;
-			rl.torn = list->snap.torn;
-		}
-		if (!rl.err)
-			add_entries(rl, d.gpu(), list->snap);
-		result.runlists.push_back(std::move(rl));
+	for (u32 i = 0; i < topo.n_runlists; i++) {
+		const size_t before = failures.size();
+		lists[i] = d.runlist(topo.runlists[i].id, failures);
+		if (lists[i])
+			s.snap[i] = lists[i]->snap;
+		s.snap[i].rl = &topo.runlists[i];
+		if (!lists[i] || lists[i]->err)
+			s.err[i] = failures.size() > before ? failures.back().err : -EIO;
 	}
-}
-
-void add_units(Gpu &result, const lens_gpu &gpu)
-{
-	const lens_topology &topo = gpu.topo;
-
-	result.num_gpcs = topo.num_gpcs;
-	result.num_tpc_per_gpc = topo.num_tpc_per_gpc;
-	result.num_ces = topo.num_ces;
-	result.has_gpcs = result.gpc_failures.empty();
-	for (u32 i = 0; result.has_gpcs && i < topo.num_gpcs; i++) {
-		Gpc g{.id = i, .tpc_mask = topo.tpc_mask[i]};
-		if (topo.gpc_mask >> i & 1)
-			continue;
-		u32 first = 0;
-		g.tpcs = lens_gpc_count_tpcs(&topo, i, &first);
-		g.first_tpc = first;
-		result.gpcs.push_back(g);
-	}
-	result.gpc_mask = topo.gpc_mask;
-	result.tpc_order = gpu.chip->tpc_order;
-	result.has_copy = !topo.ce_err;
-	if (topo.ce_err)
-		return;
-	result.pce_map = topo.ce.pce_map;
-	for (u32 i = 0; i < gpu.chip->ce.pces; i++)
-		if (topo.ce.pce_map >> i & 1)
-			result.lce_for_pce[i] =
-				topo.ce.lce_for_pce[i] == gpu.chip->ce.lce_none ? LENS_NONE : topo.ce.lce_for_pce[i];
-	for (u32 i = 0; i < topo.ce.n_grces; i++)
-		result.shared_lce.push_back(topo.ce.shared_lce[i] == LENS_LCE_NONE ? LENS_NONE : topo.ce.shared_lce[i]);
+	return lists;
 }
 
 void add_hardware_gpcs(Gpu &gpu, const lens_tpc_places &places)
@@ -182,28 +90,30 @@ void add_hardware_gpcs(Gpu &gpu, const lens_tpc_places &places)
 		gpu.hardware_gpcs = std::move(gpcs);
 }
 
-// Returns nothing if the image lacks the registers: older modules did not record them.
-std::optional<EngineNow> engine_now_of(Decoder &d, const lens_engine &engine)
+Gpu parse_encoded(const lens_gpu &gpu, const lens_snapshot &s)
 {
-	std::optional<Decoder::EngineStatus> status = d.engine(engine);
-	EngineNow now;
+	const size_t n = lens_snapshot_encode(&gpu, &s, nullptr, 0);
+	std::vector<gpulens_chip> records(n); // of any type: each has this size
 
-	if (!status)
-		return std::nullopt;
-	now.err = status->err;
-	if (now.err)
-		return now;
-	now.state = status->now.state;
-	if (now.state == LENS_ENGINE_UNKNOWN)
-		return now;
-	const lens_occupant *shown = lens_engine_get_occupant(&status->now);
-	now.id = shown->id;
-	now.bare = shown->is_channel;
-	now.channel = shown->channel;
-	now.busy = status->now.busy;
-	now.faulted = status->now.faulted;
-	now.reload = status->now.reload;
-	return now;
+	lens_snapshot_encode(&gpu, &s, records.data(), static_cast<u32>(n));
+	return from_records({reinterpret_cast<const char *>(records.data()), n * sizeof(gpulens_chip)}, GPULENS_VERSION);
+}
+
+// Sets what no record has: all of the chip, missing words, contexts, the hardware's order of TPCs.
+void add_details(Gpu &gpu, Decoder &d, const Image &image)
+{
+	gpu.addresses = true;
+	gpu.chip.device = image.device();
+	gpu.chip.boot42 = image.boot42;
+	gpu.engine_failures = d.engine_failures();
+	gpu.gpc_failures = d.gpc_failures();
+	gpu.copy_failures = d.copy_failures();
+	gpu.has_gpcs = d.has_topology() && gpu.gpc_failures.empty();
+	gpu.has_copy = d.has_topology() && gpu.has_copy;
+	if (!gpu.has_gpcs)
+		gpu.gpcs.clear();
+	if (d.has_topology())
+		add_hardware_gpcs(gpu, d.tpc_places());
 }
 
 } // namespace
@@ -211,28 +121,45 @@ std::optional<EngineNow> engine_now_of(Decoder &d, const lens_engine &engine)
 Gpu from_image(const Image &image, const std::string &source)
 {
 	Decoder d(image);
+	std::unique_ptr<lens_snapshot> s = std::make_unique<lens_snapshot>();
+	std::vector<Failure> failures; // of runlists
+	std::vector<u32> unknown;      // engines whose registers the image lacks: older modules did not record them
 	Gpu gpu;
 
 	gpu.source = source;
 	gpu.chip_failures = d.chip_failures();
-	if (!d.identified())
-		gpu.runlist_failures = gpu.engine_failures = gpu.gpc_failures = gpu.copy_failures = gpu.chip_failures;
+	gpu.runlist_failures = gpu.engine_failures = gpu.gpc_failures = gpu.copy_failures = gpu.chip_failures;
 	if (!d.identified())
 		return gpu;
-	gpu.chip = chip_of(d.gpu(), image);
-	gpu.engine_failures = d.engine_failures();
-	gpu.gpc_failures = d.gpc_failures();
-	gpu.copy_failures = d.copy_failures();
-	if (d.has_topology()) {
-		for (u32 i = 0; i < d.gpu().topo.n_engines; i++)
-			gpu.engines.push_back(engine_of(d.gpu(), d.gpu().topo.engines[i]));
-		add_units(gpu, d.gpu());
-		add_hardware_gpcs(gpu, d.tpc_places());
+	lens_topology &topo = d.gpu().topo;
+	s->where = "";
+	s->memory_bytes = topo.memory_bytes;
+	if (!d.has_topology())
+		topo = {};
+	s->ce = topo.ce;
+	s->ce_err = topo.ce_err;
+	s->engines_read = true;
+	for (u32 i = 0; i < topo.n_engines; i++) {
+		std::optional<Decoder::EngineStatus> status = d.engine(topo.engines[i]);
+		if (!status)
+			unknown.push_back(i);
+		s->now_err[i] = status ? status->err : 0;
+		s->now[i] = status ? status->now : lens_engine_status{};
 	}
-	add_runlists(gpu, d);
-	if (d.has_topology())
-		for (u32 i = 0; i < d.gpu().topo.n_engines; i++)
-			gpu.engines[i].now = engine_now_of(d, d.gpu().topo.engines[i]);
+	const bool has_runlists = d.has_runlists(failures);
+	if (!has_runlists)
+		topo.n_runlists = 0;
+	std::vector<std::unique_ptr<RunlistSnap>> lists = read_runlists(*s, d, failures);
+	gpu = parse_encoded(d.gpu(), *s);
+	gpu.source = source;
+	gpu.has_runlists = has_runlists;
+	gpu.runlist_failures = std::move(failures);
+	for (u32 i : unknown)
+		gpu.engines[i].now = std::nullopt;
+	for (size_t i = 0; i < gpu.runlists.size(); i++)
+		if (lists[i])
+			add_contexts(gpu.runlists[i], lists[i]->snap);
+	add_details(gpu, d, image);
 	return gpu;
 }
 

@@ -312,21 +312,29 @@ Engine engine_from_record(const gpulens_engine &r, unsigned version)
 	return e;
 }
 
+Gpu from_records(std::string_view records, unsigned version)
+{
+	Gpu gpu;
+	Reader reader(gpu, version);
+
+	gpu.addresses = false;
+	for (size_t i = 0; i < records.size(); i += GPULENS_RECORD_BYTES)
+		reader.read_record(records.data() + i);
+	if (gpu.chip.name.empty())
+		throw Error(Error::Source, "the snapshot has no chip record");
+	return gpu;
+}
+
 Gpu from_snapshot(std::string_view bytes, const std::string &source)
 {
 	gpulens_header h = header_of(bytes);
-	Gpu gpu;
-	Reader reader(gpu, le16toh(h.version));
+	Gpu gpu = from_records(bytes.substr(sizeof(h), size_t{le32toh(h.records)} * GPULENS_RECORD_BYTES),
+			       le16toh(h.version));
 
 	gpu.source = source;
-	gpu.addresses = false;
 	gpu.index = static_cast<int>(le32toh(h.gpu));
 	gpu.time_ns = le64toh(h.time_ns);
 	gpu.took_ns = le64toh(h.took_ns);
-	for (size_t i = 1; i <= le32toh(h.records); i++)
-		reader.read_record(bytes.data() + i * GPULENS_RECORD_BYTES);
-	if (gpu.chip.name.empty())
-		throw Error(Error::Source, "the snapshot has no chip record");
 	return gpu;
 }
 

@@ -13,6 +13,8 @@ namespace tool {
 
 // Returns whether the bytes begin like a snapshot.
 bool is_snapshot(std::string_view bytes);
+// Parses whole records, without the header. Throws Error if there is none of a chip, or a record contradicts another.
+Gpu from_records(std::string_view records, unsigned version);
 // Throws Error if it is not a snapshot, is truncated, or has a newer layout.
 Gpu from_snapshot(std::string_view bytes, const std::string &source);
 // The same; the source's name precedes the error's text.
