@@ -225,13 +225,15 @@ def test_a_bad_file_is_refused_with_its_line(kfd: FakeKfd, file: str, text: str,
 
 
 def test_a_bad_file_costs_its_part(kfd: FakeKfd) -> None:
-    """Where all are shown, with the reason. Seen failing: nothing was shown, not even the GPUs."""
+    """Where all are shown, with the reason; whether a queue is in the runlist is unknown then. Seen failing: nothing was
+    shown, not even the GPUs; and with false for each queue."""
     (kfd.debug / "rls").unlink()
     (kfd.debug / "hqds").write_text("What\n")
     document = show_json(kfd, status=1)
     assert len(document["gpus"]) == 1 and len(document["processes"]) == 2
     assert document["runlists"] is None and document["hardware_queues"] is None
     assert ["rls: ENOENT" in document["notes"][0], "hqds:1: " in document["notes"][1]] == [True, True]
+    assert {queue["in_runlist"] for process in document["processes"] for queue in process["queues"]} == {None}
     assert "Runlist" not in show_amd(kfd, status=1).split("Note:")[0].split("PASID", 1)[1][40:]
 
 

@@ -128,7 +128,7 @@ std::string queues_text(const KfdState &state, const Style &style, bool with_run
 			std::vector<Cell> cells{std::to_string(process.pid), text_of(queue.pasid), std::to_string(q),
 						amd::name_queue_type(queue.type), format_hex(queue.gpu_id)};
 			if (with_runlist)
-				cells.emplace_back(!queue.doorbell() ? UNKNOWN : queue.mapped ? "yes" : "no");
+				cells.emplace_back(!queue.mapped ? UNKNOWN : *queue.mapped ? "yes" : "no");
 			for (Cell &cell : state_cells(queue))
 				cells.push_back(std::move(cell));
 			table.add(std::move(cells));
@@ -302,7 +302,7 @@ json processes_json(const KfdState &state, bool with_runlist)
 				   {"line", queue.line},
 				   {"mqd", mqd_json(queue)}};
 			if (with_runlist)
-				entry["in_runlist"] = queue.doorbell() ? json(queue.mapped) : json();
+				entry["in_runlist"] = json_of(queue.mapped);
 			queues.push_back(entry);
 		}
 		list.push_back({{"pid", process.pid}, {"queues", queues}});

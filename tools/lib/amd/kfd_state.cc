@@ -115,6 +115,11 @@ void match_runlists(KfdState &state)
 {
 	for (const Runlist &list : state.runlists) {
 		size_t unknown = 0;
+		if (list.decoded || !list.active)
+			for (Process &process : state.processes)
+				for (Queue &queue : process.queues)
+					if (queue.gpu_id == list.gpu_id && queue.doorbell())
+						queue.mapped = false;
 		for (const MappedProcess &process : list.processes)
 			for (const MappedQueue &queue : process.queues)
 				if (std::optional<QueueRef> ref = state.find_queue(list.gpu_id, queue))

@@ -25,7 +25,7 @@ struct Queue {
 	std::optional<u32> pasid{};     // of its process on this GPU
 	std::vector<ComputeMqd> dies{}; // of compute queues: its MQD for each die
 	std::optional<SdmaMqd> sdma{};
-	bool mapped = false; // in the runlist
+	std::optional<bool> mapped{}; // in the runlist; nothing: unknown
 	std::optional<u32> doorbell() const;
 };
 
