@@ -120,8 +120,8 @@ static int holds_check(struct lens_dev *dev, const struct lens_hold *fresh, bool
 }
 
 /*
- * Enter a hold before its channel is disabled, so that it ends whatever happens. Consumes fresh.
- * renewed: a hold of this file that there is ends as fresh does.
+ * Enter a hold before its channel is disabled, so that it ends whatever happens. fresh is freed,
+ * or kept as the hold. renewed: a hold of this file that there is ends as fresh does.
  */
 static struct lens_hold *holds_enter(struct lens_dev *dev, struct lens_hold *fresh, bool enabled,
 				     bool renewed)
