@@ -157,6 +157,18 @@ def test_several_dies_have_an_mqd_each(tmp_path: pathlib.Path) -> None:
         "ring_bytes": 65536, "pending_words": 64}
 
 
+def test_sdma_queues_of_gfx10(tmp_path: pathlib.Path) -> None:
+    """v10_sdma_mqd has the words of v9_sdma_mqd. Seen failing: not decoded, and status 1."""
+    kfd = FakeKfd(tmp_path)
+    kfd.add_node(1, VEGA20, {**RADEON_VII, "gfx_target_version": 100103}, "navi10")
+    kfd.show(MQDS, NODE + dump_words(RUNLIST, 2), HQDS)
+    document = show_json(kfd)
+    queue = next(q for p in document["processes"] for q in p["queues"] if q["type"] == "SDMA")
+    assert (queue["mqd"]["doorbell"], queue["mqd"]["ring"], queue["in_runlist"]) == (0x1004, "0x7f0000200000", True)
+    slots = [slot for slot in document["hardware_queues"][0]["slots"] if slot["kind"] == "SDMA" and slot["active"]]
+    assert [slot["doorbell"] for slot in slots] == [0x1004] and slots[0]["owner"]
+
+
 @pytest.mark.parametrize("gfx", [70001, 120500, 130000, None])
 def test_nothing_is_guessed_of_an_unknown_generation(tmp_path: pathlib.Path, gfx: "typing.Optional[int]") -> None:
     """Queues and slots without numbers, no runlist, and status 1. Seen failing with GFX9's positions for the rest."""

@@ -27,8 +27,8 @@ constexpr u32 SDMA_WORDS = 128, SDMA_WORDS_BEFORE = 130;
 constexpr u32 RB_CNTL = 0, RB_BASE = 1, RB_RPTR = 3, RB_WPTR = 5, SDMA_DOORBELL = 22;
 constexpr u32 RB_SIZE_SHIFT = 1, RB_SIZE_MASK = 0x1f; // log2 of the words
 constexpr u32 SDMA_DOORBELL_BITS = 26;
-// GFX9: kgd_hqd_sdma_dump(), 19 + 6 + 7 + 10 registers in the order of the MQD; from 9.4.3 on
-// kgd_gfx_v9_4_3_hqd_sdma_dump(), 2 more at the end.
+// GFX9 and GFX10: kgd_hqd_sdma_dump(), 19 + 6 + 7 + 10 registers in the order of the MQD; kgd_gfx_v9_4_3_hqd_sdma_dump() and
+// hqd_sdma_dump_v10_3(), 2 more at the end.
 constexpr u32 SDMA_REGISTERS = 42, SDMA_REGISTERS_9_4_3 = 44;
 
 // The layout of GFX9, of which later generations have other CU masks.
@@ -59,7 +59,7 @@ const MqdLayout LAYOUTS[] = {
 	 .doorbell_bits = 21,
 	 .packets_v9 = false},
 	make_layout_v9(90000, 100000, true, {23, 24, 26, 27, 39, 40, 41, 42}),
-	make_layout_v9(100000, 110000, false, {23, 24, 26, 27}),
+	make_layout_v9(100000, 110000, true, {23, 24, 26, 27}),
 	make_layout_v9(110000, 120000, false, {23, 24, 26, 27, 44, 45, 46, 47}),
 	make_layout_v9(120000, 120100, false, {23, 24, 26, 27, 44, 45, 46, 47}),
 };

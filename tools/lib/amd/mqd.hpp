@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 // What the words of an MQD mean, and of the registers of a hardware queue (HQD), which hold part of an MQD while its queue
-// is on the GPU. Never seen on a GPU.
+// is on the GPU. Tried on published files of real GPUs: GFX10.1.3 (BC-250), with its SDMA queue.
 //
 // Sources: torvalds/linux, drivers/gpu/drm/amd/include/{vi,v9,v10,v11,v12}_structs.h, structs vi_mqd, v9_mqd and
-// v10_compute_mqd to v12_compute_mqd of 512 words, whose registers begin with cp_mqd_base_addr_lo, word 128; v9_sdma_mqd;
-// amdkfd/kfd_mqd_manager_v9.c, update_mqd(): shifts and sizes, assumed for the others; amdgpu/amdgpu_amdkfd_gfx_{v8,v9,v10}.c and
-// amdgpu_amdkfd_gc_9_4_3.c, hqd_dump() and hqd_sdma_dump(): which registers are dumped, assumed for GFX11 and GFX12. GFX7 and
-// 12.1 were not read, so nothing of them is decoded.
+// v10_compute_mqd to v12_compute_mqd of 512 words, whose registers begin with cp_mqd_base_addr_lo, word 128; v9_sdma_mqd
+// and v10_sdma_mqd, which are alike up to word 41; amdgpu/sdma_v5_0.c, sdma_v5_0_mqd_init(): shifts and sizes of the
+// latter; amdkfd/kfd_mqd_manager_v9.c, update_mqd(): those of the former, assumed for the others;
+// amdgpu/amdgpu_amdkfd_gfx_{v8,v9,v10,v10_3}.c and amdgpu_amdkfd_gc_9_4_3.c, hqd_dump() and hqd_sdma_dump(): which registers
+// are dumped, assumed for GFX11 and GFX12. GFX7 and 12.1 were not read, so nothing of them is decoded.
 #pragma once
 #include "lib/amd/kfd_text.hpp"
 #include "lib/amd/mqds.hpp"
@@ -19,7 +20,7 @@ namespace tool::amd {
 // The positions of one generation.
 struct MqdLayout {
 	u32 first, end;            // gfx_target_version, half open
-	bool sdma;                 // whether v9_sdma_mqd is its SDMA queues' descriptor
+	bool sdma;                 // whether v9_sdma_mqd, or v10_sdma_mqd, is its SDMA queues' descriptor
 	u32 skipped;               // registers before CP_MQD_BASE_ADDR in a dump of an HQD
 	u32 registers;             // from there on
 	u32 write_pointer;         // word
