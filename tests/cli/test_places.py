@@ -77,7 +77,7 @@ def test_mig_commands(tmp_path: pathlib.Path) -> None:
         "    nvidia-smi -i GPU -mig 1", "    nvidia-smi mig -i GPU -cgi 9:4,19:0 -C", "    nvidia-smi mig -i GPU -lgi",
         "    nvidia-smi -L", "    CUDA_VISIBLE_DEVICES=MIG-UUID PROGRAM   # 1g at 0:1, partition 0: a",
         "    CUDA_VISIBLE_DEVICES=MIG-UUID PROGRAM   # 3g at 4:4, partition 1: b"]
-    assert "assumed for an H200; nvidia-smi mig -lgip prints the numbers of this GPU" in done.stdout
+    assert "assumed for an H200; --mig-profiles takes those of this GPU, as nvidia-smi mig -lgip prints them" in done.stdout
 
 
 def test_programs_under_mps_have_masks(tmp_path: pathlib.Path) -> None:
@@ -144,3 +144,54 @@ def test_what_a_place_cannot_do_is_refused(tmp_path: pathlib.Path, words: "list[
         file.write_text(json.dumps({**tasks, "reserved": [{"name": "x", "mask": "0x1"}]}), encoding="ascii")
     done = gpulens("plan", str(file), *words)
     assert done.returncode == 2 and why in done.stderr, done.stderr
+
+
+# What nvidia-smi mig -lgip and -lgipp print, with the numbers that a B200 printed (github.com/NVIDIA/gpu-operator 1242:
+# 1g 18 SMs, with two slices of memory 30, 2g 36), and of a made-up GPU with four slices.
+LGIP_HEAD = ("+" + "-" * 77 + "+\n| GPU instance profiles:" + " " * 54 + "|\n"
+             "| GPU   Name             ID    Instances   Memory     P2P    SM    DEC   ENC  |\n"
+             "|                              Free/Total   GiB              CE    JPEG  OFA  |\n")
+
+
+def profile_rows(gpu: int, name: str, number: int, count: int, sms: int) -> str:
+    """The two lines of a profile."""
+    return (f"|   {gpu}  MIG {name:<12}  {number:>3}     {count}/{count}        22.00      No     {sms:>3}     1     0"
+            "   |\n|                                                             1     1     0   |\n")
+
+
+B200 = LGIP_HEAD + "".join(
+    profile_rows(gpu, *row) for gpu in (0, 1) for row in (
+        ("1g.23gb", 19, 7, 18), ("1g.23gb+me", 20, 1, 18), ("1g.45gb", 15, 4, 30), ("2g.45gb", 14, 3, 36)))
+QUARTERS = (LGIP_HEAD + profile_rows(0, "1g.24gb", 47, 4, 46) + profile_rows(0, "2g.48gb", 35, 2, 94)
+            + profile_rows(0, "4g.96gb", 32, 1, 188))
+PLACES = ("GPU  0 Profile ID 47 Placements: {0,1,2,3}:1\nGPU  0 Profile ID 35 Placements: {0,2}:2\n"
+          "GPU  0 Profile ID 32 Placement : {0}:4\n")
+
+
+@pytest.mark.parametrize("text,sizes,instances", [
+    (B200, (9,) * 7, [(19, i, 18) for i in range(7)]),
+    (B200, (15,) * 4, [(15, i, 30) for i in (0, 2, 4, 6)]),
+    (QUARTERS + PLACES, (23,) * 4, [(47, i, 46) for i in range(4)]),
+    (PLACES + QUARTERS, (47, 23, 23), [(35, 2, 94), (47, 0, 46), (47, 1, 46)])])
+def test_profiles_that_nvidia_smi_prints(tmp_path: pathlib.Path, text: str, sizes: typing.Sequence[int],
+                                         instances: "list[tuple[int, int, int]]") -> None:
+    """In place of those known; nothing is assumed then. Seen failing with the profiles of seven slices for all."""
+    (tmp_path / "mig.txt").write_text(text, encoding="ascii")
+    told = make_plan(write_tasks(tmp_path, *sizes), "--tpcs", "94", "--on", "mig", "--mig-profiles",
+                     str(tmp_path / "mig.txt"))
+    found = [(p["mig"]["profile"], p["mig"]["first_memory_slice"], p["mig"]["sms"]) for p in told["partitions"]]
+    assert sorted(found) == sorted(instances)
+    assert not [note for note in told["notes"] if "assumed" in note and "nvidia-smi" in note]
+
+
+@pytest.mark.parametrize("text,said", [
+    ("No MIG-supported devices found.\n", "not the output of nvidia-smi mig -lgip: no row of a profile is there"),
+    (QUARTERS, "where instances of profile 47 (1g.24gb) may begin is not there; add the output of nvidia-smi mig "
+     "-lgipp"),
+    (QUARTERS + PLACES.replace("{0,2}:2", "{0,99}:2"), "profile 35 (2g.48gb) has numbers that no GPU has")])
+def test_profiles_that_cannot_be_used(tmp_path: pathlib.Path, text: str, said: str) -> None:
+    """The file is named."""
+    (tmp_path / "mig.txt").write_text(text, encoding="ascii")
+    done = gpulens("plan", write_tasks(tmp_path, 8), "--tpcs", "94", "--on", "mig", "--mig-profiles",
+                   str(tmp_path / "mig.txt"))
+    assert done.returncode != 0 and done.stderr == f"gpulens: {tmp_path}/mig.txt: {said}\n"

@@ -79,8 +79,8 @@ TEST(MigLayouts, TheSmallestComeFirst)
 // A B200's die has another number; TPCs tell the products of one die apart.
 TEST(MigLayouts, GpusAreFoundByDieAndTpcs)
 {
-	EXPECT_STREQ(find_mig_gpu(std::nullopt, 66)->name, "H100 SXM5 or H200");
-	EXPECT_STREQ(find_mig_gpu(0x180, 57)->name, "H100 PCIe");
+	EXPECT_EQ(find_mig_gpu(std::nullopt, 66)->name, "H100 SXM5 or H200");
+	EXPECT_EQ(find_mig_gpu(0x180, 57)->name, "H100 PCIe");
 	EXPECT_EQ(find_mig_gpu(0x170, 66), nullptr);
 	EXPECT_EQ(find_mig_gpu(std::nullopt, 68), nullptr);
 	EXPECT_EQ(largest_instance(*find_mig_gpu(0x1a0, 74)), 63U);

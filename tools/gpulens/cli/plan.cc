@@ -61,6 +61,11 @@ void add_division(CLI::App &parser, plan::PlanOptions &options)
 					       "at the same time, under MPS) or green (green contexts), which gpulens "
 					       "carries out; mig, whose sizes the plan keeps to and whose commands it "
 					       "prints (default: masks)");
+	parser.add_option("--mig-profiles", options.mig_file,
+			  "with --on mig: what nvidia-smi mig -lgip prints of this GPU, and -lgipp where it has not seven "
+			  "slices; - is standard input")
+		->type_name("FILE")
+		->check(not_an_option());
 	begin_group(parser, "Schedulability test");
 	add_test(parser, options, "np-edf");
 	add_duration(parser, "--control", options.sharing.costs.control, 1000,
@@ -82,11 +87,14 @@ void refuse_ignored(const CLI::App &parser, const PlanArguments &arguments)
 	const std::string &heuristic = arguments.plan.heuristic;
 	bool merges = heuristic == "auto" || heuristic.starts_with("sms") || heuristic.starts_with("bf");
 
-	if (arguments.plan.on == plan::Place::Mig)
+	if (arguments.plan.on == plan::Place::Mig) {
 		for (const char *unused : {"--heuristic", "--exact", "--start", "--ties", "--quantum", "--least",
 					   "--spare", "--place", "--memory"})
 			if (parser.count(unused))
 				throw CLI::ValidationError(unused, "it has no effect with --on mig");
+	} else if (parser.count("--mig-profiles")) {
+		throw CLI::ValidationError("--mig-profiles", "it goes with --on mig");
+	}
 	plan::Criterion test = arguments.plan.test.value_or(plan::DEFAULT_TEST);
 	for (const char *cost : {"--control", "--switch"})
 		if (parser.count(cost) && !plan::counts_costs(test))

@@ -42,6 +42,7 @@ const std::vector<MigGpu> &mig_gpus()
 
 struct Search {
 	const MigGpu &gpu;
+	u32 memory_slices;
 	std::set<std::vector<u32>> seen; // profile ids of the sets found
 	std::vector<std::vector<MigInstance>> found;
 	std::vector<MigInstance> chosen;
@@ -56,9 +57,9 @@ struct Search {
 		std::sort(ids.begin(), ids.end());
 		if (!chosen.empty() && seen.insert(ids).second)
 			found.push_back(chosen);
-		for (u32 start = from; start < MIG_MEMORY_SLICES; start++)
+		for (u32 start = from; start < memory_slices; start++)
 			for (const MigProfile &p : gpu.profiles) {
-				if (sm_slices + p.sm_slices > MIG_SM_SLICES ||
+				if (sm_slices + p.sm_slices > gpu.sm_slices ||
 				    std::find(p.starts.begin(), p.starts.end(), start) == p.starts.end())
 					continue;
 				chosen.push_back({&p, start});
@@ -140,8 +141,11 @@ u32 largest_instance(const MigGpu &gpu)
 
 std::vector<std::vector<MigInstance>> list_mig_layouts(const MigGpu &gpu)
 {
-	Search search{gpu, {}, {}, {}};
+	Search search{gpu, 0, {}, {}, {}};
 
+	for (const MigProfile &p : gpu.profiles)
+		for (u32 start : p.starts)
+			search.memory_slices = std::max(search.memory_slices, start + p.memory_slices);
 	search.extend(0, 0);
 	std::stable_sort(search.found.begin(), search.found.end(), [](const auto &a, const auto &b) {
 		return std::pair(count_slices(a), a.size()) < std::pair(count_slices(b), b.size());
@@ -153,11 +157,18 @@ Allocation allocate_on_mig(const Problem &problem, const MigGpu &gpu, std::vecto
 {
 	Allocation a;
 	std::vector<u32> tasks(problem.tasks().size());
-	u32 most = largest_instance(gpu);
+	u32 most = largest_instance(gpu), total = 0; // of all instances of a layout
+	const std::vector<std::vector<MigInstance>> layouts = list_mig_layouts(gpu);
 
+	for (const std::vector<MigInstance> &layout : layouts) {
+		u32 tpcs = 0;
+		for (const MigInstance &i : layout)
+			tpcs += i.tpcs();
+		total = std::max(total, tpcs);
+	}
 	a.impossible = problem.impossible();
 	a.least_tpcs = problem.least_tpcs();
-	a.too_much = a.least_tpcs > most;
+	a.too_much = a.least_tpcs > total;
 	if (a.too_much || !a.impossible.empty())
 		return a;
 	std::vector<std::pair<u32, double>> wants; // the least TPCs, and the utilization with all
@@ -166,7 +177,7 @@ Allocation allocate_on_mig(const Problem &problem, const MigGpu &gpu, std::vecto
 		wants.emplace_back(problem.initial_size(i), problem.load(std::span(&i, 1), most));
 	}
 	std::stable_sort(tasks.begin(), tasks.end(), [&](u32 x, u32 y) { return wants[x] > wants[y]; });
-	for (const std::vector<MigInstance> &layout : list_mig_layouts(gpu)) {
+	for (const std::vector<MigInstance> &layout : layouts) {
 		std::vector<std::vector<u32>> members = assign_tasks(problem, layout, tasks);
 		if (members.empty())
 			continue;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// GPU instances of MIG (Multi-Instance GPU) as partitions. A GPU has seven slices of SMs and eight of memory; an instance
-// has a profile, which says how many of each it has, and where in memory it may begin.
+// GPU instances of MIG (Multi-Instance GPU) as partitions. A GPU has slices of SMs and of memory, most seven and eight; an
+// instance has a profile, which says how many of each it has, and where in memory it may begin.
 //
 // Sources, all public:
 //   slices    NVIDIA Multi-Instance GPU User Guide, r580, "Supported MIG Profiles": tables of A100, H100, H200 and B200
@@ -19,22 +19,21 @@
 
 namespace tool::plan {
 
-constexpr u32 MIG_MEMORY_SLICES = 8, MIG_SM_SLICES = 7;
-
 struct MigProfile {
 	u32 id;           // as nvidia-smi mig takes it; the same on all these GPUs
-	const char *name; // of the GPU instance without its memory: "3g"
+	std::string name; // of the GPU instance without its memory: "3g"
 	u32 sm_slices, memory_slices;
 	std::vector<u32> starts; // memory slices that it may begin at
 	u32 sms;
 };
 
 struct MigGpu {
-	const char *name;                 // "A100"
+	std::string name;                 // "A100"
 	u32 die;                          // id of the chip
 	u32 tpcs;                         // of the whole GPU, which tell products apart
-	const char *assumed;              // what is not published, for the user; empty: nothing
+	std::string assumed;              // what is not published, for the user; empty: nothing
 	std::vector<MigProfile> profiles; // without those that differ by media engines only
+	u32 sm_slices = 7;                // of the whole GPU
 };
 
 struct MigInstance {
@@ -46,6 +45,9 @@ struct MigInstance {
 
 // Returns the GPU with so many TPCs; nullptr if none is known. die: id of its chip; nothing: any.
 const MigGpu *find_mig_gpu(std::optional<u32> die, u32 tpcs);
+// Reads the output of nvidia-smi mig -lgip, with that of -lgipp before or after it where the GPU has not seven slices. Throws
+// Error (Input). name: of the file.
+MigGpu parse_mig_profiles(const std::string &text, const std::string &name);
 // Returns "A100 (54 TPCs), ...", for messages.
 std::string mig_gpu_names();
 // Returns the TPCs of the largest instance.

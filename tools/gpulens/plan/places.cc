@@ -124,9 +124,10 @@ std::vector<std::string> notes_on_place(const Plan &plan)
 	if (*plan.on == Place::Green && plan.sizes.quantum == 1)
 		notes.emplace_back("single TPCs as green contexts were seen on an H200 and an H100; elsewhere gpulens "
 				   "partitions --methods prints the granularity, for --quantum and --least");
-	if (*plan.on == Place::Mig && *plan.mig->assumed)
+	if (*plan.on == Place::Mig && !plan.mig->assumed.empty())
 		notes.push_back(
-			fmt::format("{}; nvidia-smi mig -lgip prints the numbers of this GPU", plan.mig->assumed));
+			fmt::format("{}; --mig-profiles takes those of this GPU, as nvidia-smi mig -lgip prints them",
+				    plan.mig->assumed));
 	if (*plan.on == Place::Mig)
 		notes.emplace_back(
 			"one program at a time uses a MIG instance as its GPU: tasks of one partition take turns "

@@ -5,6 +5,7 @@
 #include "gpulens/plan/allocate.hpp"
 #include "gpulens/plan/task_file.hpp"
 #include "lib/base/errors.hpp"
+#include "lib/base/file.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -86,12 +87,17 @@ std::vector<Attempt> try_heuristics(const Problem &problem, const PlanOptions &o
 // Refuses what has no meaning on MIG, and plans for its instances.
 void plan_on_mig(Plan &plan, const PlanOptions &options, const std::string &name)
 {
-	plan.mig = find_mig_gpu(options.chip, plan.map.tpcs);
-	if (!plan.mig)
-		throw Error(
-			Error::Input,
-			fmt::format("--on mig: the profiles of this GPU, with {} TPCs, are not known; those of {} are",
-				    plan.map.tpcs, mig_gpu_names()));
+	const MigGpu *known = find_mig_gpu(options.chip, plan.map.tpcs);
+	if (!options.mig_file.empty())
+		plan.mig = std::make_shared<MigGpu>(
+			parse_mig_profiles(read_file(options.mig_file), name_of_file(options.mig_file)));
+	else if (known)
+		plan.mig = std::make_shared<MigGpu>(*known);
+	else
+		throw Error(Error::Input,
+			    fmt::format("--on mig: the profiles of this GPU, with {} TPCs, are not known; those of {} are. "
+					"--mig-profiles takes what nvidia-smi mig -lgip and -lgipp print of it",
+					plan.map.tpcs, mig_gpu_names()));
 	if (plan.sizes.tpcs != plan.map.tpcs)
 		throw Error(Error::Input, name + ": reserved TPCs cannot be kept from MIG instances");
 	plan.sizes = {largest_instance(*plan.mig)};

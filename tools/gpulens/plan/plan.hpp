@@ -10,6 +10,7 @@
 #include "lib/tpc/place.hpp"
 
 #include <nlohmann/json.hpp>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -31,6 +32,7 @@ struct PlanOptions {
 	Placing placing = Placing::Packed;
 	std::optional<Place> on; // default: masks, without a word about who carries the plan out
 	std::optional<u32> chip; // id of the GPU's chip
+	std::string mig_file{};  // with what nvidia-smi prints of the profiles, instead of the known ones
 	bool quiet = false;      // no notes in the text
 };
 
@@ -55,7 +57,7 @@ struct Plan {
 	std::vector<double> slack;  // by partition: share by which all times may grow
 	std::vector<TpcMask> masks; // by partition; empty if there are no GPCs, no masks, or the plan does not fit
 	std::optional<Place> on;
-	const MigGpu *mig = nullptr;        // if on MIG
+	std::shared_ptr<const MigGpu> mig;  // if on MIG
 	std::vector<MigInstance> instances; // by partition, if on MIG
 	std::vector<std::string> notes;     // on assumptions, for the user
 
