@@ -95,6 +95,7 @@ int take_turns(const std::string &samples, const tool::EngineClock &clock)
 	std::atomic<bool> over{false}, wrong{false};
 	std::vector<std::thread> readers;
 
+	readers.reserve(3);
 	for (int i = 0; i < 3; i++)
 		readers.emplace_back([&] {
 			while (!over)

@@ -98,8 +98,12 @@ int start_lab(Words words)
 
 int main(int argc, char **argv)
 {
-	tool::Program program = tool::gpulens_program();
-	Words words(argv + std::min(argc, 1), argv + argc);
-
-	return renew_words(program, words) ? start_lab(std::move(words)) : tool::run_program(program, words);
+	try {
+		tool::Program program = tool::gpulens_program();
+		Words words(argv + std::min(argc, 1), argv + argc);
+		return renew_words(program, words) ? start_lab(std::move(words)) : tool::run_program(program, words);
+	} catch (const std::exception &e) { // where the note cannot be written
+		std::fprintf(stderr, "gpulens: %s\n", e.what());
+		return tool::EXIT_SOURCE;
+	}
 }

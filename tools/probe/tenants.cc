@@ -29,7 +29,7 @@
 static const unsigned N = 2048, JOBS = 300, UINT4_BYTES = 16;
 
 struct Task {
-	float *a, *b, *c;
+	float *a = nullptr, *b = nullptr, *c = nullptr;
 	cudaStream_t stream;
 
 	explicit Task(cudaStream_t in) : stream(in)

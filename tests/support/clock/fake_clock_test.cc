@@ -95,9 +95,14 @@ public:
 	template <typename Visit> void visit_children(Visit &&visit) const
 	{
 		std::string list = children_.read();
+		char *at = list.data();
+		unsigned long pid = 0;
 
-		for (char *at = list.data(), *end; unsigned long pid = strtoul(at, &end, 10); at = end)
-			visit(static_cast<uint32_t>(pid));
+		do {
+			pid = strtoul(at, &at, 10);
+			if (pid)
+				visit(static_cast<uint32_t>(pid));
+		} while (pid);
 	}
 
 private:

@@ -31,6 +31,7 @@ int run_words(const std::vector<std::string> &words, const LoadStart &start)
 	std::string path = start.before.empty() ? words[0] : installed_file(words[0]);
 	std::vector<char *> arguments;
 
+	arguments.reserve(words.size() + 1);
 	// They may be those of a program for which gpulens run --schedule measures.
 	for (const char *name :
 	     {"GPULENS_LOAD_WAIT", "GPULENS_LOAD_WORK", "GPULENS_LOAD_STAMPS", "GPULENS_JOBS_LIBRARY"})

@@ -145,6 +145,7 @@ Partitions verify_partitions(const Options &options, const SweepOptions &sweep_o
 	VerifiedLimits all = gpulens::verify_limits(named_gpu(options), [&](const gpulens::Layout &layout) {
 		std::vector<gpulens::TpcMask> masks;
 		std::vector<u32> sizes = parse_sizes(sweep_options.sizes, layout.map.tpcs);
+		masks.reserve(2 * sizes.size());
 		for (u32 size : sizes)
 			masks.push_back(
 				layout.make_masks({size}, sweep_options.placing, gpulens::TpcMask(layout.map.tpcs))[0]);

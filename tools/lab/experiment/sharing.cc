@@ -106,8 +106,10 @@ Round take_turns(double serve_slice, double train_slice)
 	for (unsigned i = 0; i < REQUESTS; i++) {
 		double ms = train_slice * (i + 0.5) / REQUESTS + SWITCH_MS; // the rest of its turn
 		double left = REQUEST_MS;
-		for (; left > serve_slice; left -= serve_slice)
+		while (left > serve_slice) {
+			left -= serve_slice;
 			ms += serve_slice + train_slice + 2 * SWITCH_MS;
+		}
 		round.ms.push_back(ms + left);
 		served += REQUEST_MS + 2 * SWITCH_MS * std::ceil(REQUEST_MS / serve_slice);
 	}

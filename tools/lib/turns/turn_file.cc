@@ -299,11 +299,12 @@ TurnFile::TurnFile(std::string path, int fd, unsigned char *bytes, size_t size)
 TurnFile::~TurnFile()
 {
 	bool used = false;
+	const Queue *queues = reinterpret_cast<Queue *>(bytes_ + sizeof(Header));
 
 	if (forks_ == forks())
 		for (u64 i = 0; i < queues_; i++)
 			for (u32 n = 0; n < MAX_ENTRIES; n++) {
-				const Entry &entry = queue(i).entries[n];
+				const Entry &entry = queues[i].entries[n];
 				used = used || (begun_[i] >> n & 1 && entry.state != FREE && entry.process == process_);
 			}
 	if (used) // the C library has a list of the mutexes that its threads hold, so they must stay where they are
