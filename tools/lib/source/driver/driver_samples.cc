@@ -102,7 +102,7 @@ void DriverSamples::add_headers(const rm::Attached &gpu, const std::vector<RunTs
 		lens_chip_find(arch.architecture | arch.implementation, &row, &known);
 		chip.chip_id = htole16(static_cast<u16>(arch.architecture | arch.implementation));
 	}
-	copy_name(chip.name, row ? row->name : "unknown");
+	copy_name(chip.name, row && row->name ? row->name : "unknown");
 	copy_name(chip.device, gpu.pci);
 	head.magic = htole32(GPULENS_SAMPLES_MAGIC);
 	head.version = htole16(GPULENS_SAMPLES_VERSION);

@@ -121,7 +121,7 @@ private:
 			return;
 		gpu_.chip.id = arch.architecture | arch.implementation;
 		chip_ = lens_chip_find(gpu_.chip.id, &row, &gpu_.chip.known);
-		gpu_.chip.name = row ? row->name : fmt::format("chip {:#x}", gpu_.chip.id);
+		gpu_.chip.name = row->name ? row->name : fmt::format("chip {:#x}", gpu_.chip.id);
 		gpu_.chip.architecture = chip_ ? chip_->arch : "unknown";
 		// read_channels() replaces this by the driver's answer, if it gives one.
 		gpu_.chip.ids_per_runlist = chip_ && chip_->ids_per_runlist;
