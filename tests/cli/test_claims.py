@@ -55,6 +55,7 @@ CLAIMS = {
     "gpulens-lab interleave camera:high:1000 log:low": Claim("interleave camera:high:1000 log:low", "camera"),
     "gpulens -g 0 plan tasks.json": Claim("-i IMAGE plan tasks.json", r"GPCs +Which +Mask"),
     "gpulens fit times.csv": Claim("fit times.csv", r"class|Class"),
+    "gpulens first-card": Claim("first-card --help", r"--runlists +load the module a second time"),
     "gpulens amd masks 15,15,15,15 --sizes 30,30": Claim(
         "amd masks 15,15,15,15 --sizes 30,30", r"0x33333333,0x3333333\n(.|\n)*0xcccccccc,0xccccccc"),
     "gpulens amd": Claim("amd --from kfd", r"^No AMD GPU in the topology\n(.|\n)*^Note: .*not on a machine with one$"),
@@ -253,6 +254,8 @@ ELSEWHERE = {
     ("experiment", "--processes"): "tests/lab/test_experiment.py, one process",
     **{("experiment", option): "needs a GPU" for option in ("--run", "--for", "--sizes", "--job")},
     ("experiment", "--within"): "tests/lab/test_experiment.py, the tables",
+    ("first-card", "--module"): "tests/tools/program_test.cc, load_words()",
+    ("first-card", "--output"): "tests/cli/test_first_card.py",
     ("tenants", "--way"): "tests/lab/test_tenants.py",
     ("tenants", "--program"): "needs a GPU",
 }

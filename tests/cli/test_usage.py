@@ -22,6 +22,7 @@ WORDS: "dict[str, tuple[str, ...]]" = {
     **{command: ("-i", "IMAGE", command) for command in SHOW},
     "proc": ("-i", "IMAGE", "proc", "chip"),
     "xid": ("-i", "IMAGE", "xid", "NVRM: Xid (PCI:0000:01:00): 31, Ch 0000000b"),
+    "first-card": ("first-card", "--module", "FOLDER/none"),
     "record": ("--proc", "PROC", "record", "--for", "100ms", "-o", "FOLDER/a.csv"),
     "report": ("report", "FOLDER/a.rec"),
     "run": ("run", "--", "true"),
@@ -47,7 +48,7 @@ WORDS: "dict[str, tuple[str, ...]]" = {
     "blocks": ("blocks", "FOLDER/log.json"),
     "export": ("-i", "IMAGE", "export", "--prometheus")}
 MEASURES = {"sweep", "load", "verify", "tenants"}  # with the tests' libcuda and driver
-NO_JSON = {"disable", "enable", "export", "preempt", "preemption-mode", "proc", "record", "report",
+NO_JSON = {"disable", "enable", "export", "first-card", "preempt", "preemption-mode", "proc", "record", "report",
            "resubmit", "run", "switch-to", "timeslice", "top"}
 
 

@@ -14,7 +14,7 @@ Program gpulens_program()
 			{
 				{"Look",
 				 {"chip", "engines", "runlists", "channels", "copy-engines", "gpcs", "isolation",
-				  "partitions", "proc", "xid"}},
+				  "partitions", "proc", "xid", "first-card"}},
 				{"Watch", {"top", "record", "report", "export"}},
 				{"Control",
 				 {"disable", "enable", "preempt", "preemption-mode", "switch-to", "resubmit",

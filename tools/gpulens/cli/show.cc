@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-// The rows of the show commands: chip, engines, runlists, channels, copy-engines, gpcs, isolation and proc.
+// The rows of the show commands: chip, engines, runlists, channels, copy-engines, gpcs, isolation, xid, proc and first-card.
 #include "gpulens/cli/commands.hpp"
 #include "gpulens/cli/options.hpp"
+#include "gpulens/cmd/first_card.hpp"
 #include "gpulens/cmd/show.hpp"
 #include "gpulens/cmd/xid.hpp"
 #include "lib/base/nearest_word.hpp"
@@ -84,6 +85,30 @@ void add_xid(CLI::App &parser, CommandLine &line)
 	parser.callback([lines, &line] { line.status = explain_xids(*lines, line.options); });
 }
 
+void add_first_card(CLI::App &parser, CommandLine &line)
+{
+	auto options = std::make_shared<FirstCardOptions>();
+
+	parser.add_option("--module", options->module,
+			  "file of the module (default: the installed one, or what was built)")
+		->type_name("FILE")
+		->check(not_an_option());
+	parser.add_flag("--runlists", options->runlists,
+			"load the module a second time, and read runlists and channels in GPU memory, which stops all "
+			"processors for moments");
+	parser.add_flag("--yes", options->yes, "do not ask before the module is loaded");
+	parser.add_option("-o,--output", options->file,
+			  "image to write, with the report in it (default: gpulens-first-card-CHIP.image)")
+		->type_name("FILE")
+		->check(not_an_option());
+	parser.callback([options, &line] {
+		refuse_files(line.options, "first-card");
+		if (line.options.sources.source)
+			throw CLI::ValidationError("--source", "first-card compares all that there are");
+		line.status = witness_first_card(line.options, *options);
+	});
+}
+
 } // namespace
 
 Commands show_commands()
@@ -127,6 +152,13 @@ Commands show_commands()
 		 {"gpulens -i gpu.image proc runlist0", "gpulens -i gpu.image proc bars"},
 		 add_proc,
 		 "it prints a file as the module would; chip, engines, runlists, copy-engines and gpcs have JSON"},
+		{"first-card",
+		 "load the module for a moment, compare what it reads with what the driver says, and unload it",
+		 {"sudo gpulens first-card          asks before it loads the module",
+		  "sudo gpulens first-card --runlists --yes -o card.image",
+		  "gpulens -i card.image            shows what was read"},
+		 add_first_card,
+		 "its report is in the file that it writes; gpulens -i FILE --json shows the GPU"},
 	};
 }
 

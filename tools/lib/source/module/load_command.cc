@@ -4,13 +4,13 @@
 #include "lib/source/module/load_command.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <fstream>
 #include <sys/utsname.h>
 
 namespace tool {
 
-std::string load_command(const std::string &release, const std::filesystem::path &modules,
-			 const std::filesystem::path &built)
+std::vector<std::string> load_words(const std::filesystem::path &modules, const std::filesystem::path &built)
 {
 	std::ifstream dependencies(modules / "modules.dep"); // "updates/dkms/gpulens.ko.xz: ..."
 	std::error_code error;
@@ -18,9 +18,19 @@ std::string load_command(const std::string &release, const std::filesystem::path
 
 	while (std::getline(dependencies, line))
 		if (line.substr(0, line.find(':')).find("/gpulens.ko") != line.npos)
-			return "sudo modprobe gpulens";
+			return {"modprobe", "gpulens"};
 	if (std::filesystem::exists(built, error))
-		return "sudo insmod " + built.string();
+		return {"insmod", built.string()};
+	return {};
+}
+
+std::string load_command(const std::string &release, const std::filesystem::path &modules,
+			 const std::filesystem::path &built)
+{
+	std::vector<std::string> words = load_words(modules, built);
+
+	if (!words.empty())
+		return fmt::format("sudo {}", fmt::join(words, " "));
 	return fmt::format(
 		"make module && sudo insmod build/module/{}/gpulens.ko, or sudo make install && sudo modprobe gpulens",
 		release);
@@ -33,14 +43,32 @@ static std::filesystem::path this_program()
 	return std::filesystem::read_symlink("/proc/self/exe", error);
 }
 
-std::string load_command()
+static std::string kernel_release()
 {
 	utsname kernel{};
-	std::filesystem::path program = this_program();
 
 	uname(&kernel);
-	return load_command(kernel.release, std::filesystem::path("/lib/modules") / kernel.release,
-			    program.parent_path().parent_path() / "module" / kernel.release / "gpulens.ko");
+	return kernel.release;
+}
+
+static std::filesystem::path installed_folder()
+{
+	return std::filesystem::path("/lib/modules") / kernel_release();
+}
+
+static std::filesystem::path built_file()
+{
+	return this_program().parent_path().parent_path() / "module" / kernel_release() / "gpulens.ko";
+}
+
+std::vector<std::string> load_words()
+{
+	return load_words(installed_folder(), built_file());
+}
+
+std::string load_command()
+{
+	return load_command(kernel_release(), installed_folder(), built_file());
 }
 
 std::string emulator_command(const std::filesystem::path &program)
