@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""gpulens first-card on folders in place of /sys and /proc, with programs in place of insmod and rmmod, the image of the
-emulated H200, and the answers of a real one's driver. With the module and a kernel: tests/vm/test_first_card.py."""
+"""gpulens first-card on folders in place of /sys and /proc, with programs in place of insmod and rmmod, the image of
+the emulated H200, and the answers of a real one's driver. With the module and a kernel: tests/vm/test_first_card.py."""
 
 import json
 import os
@@ -81,10 +81,24 @@ class Machine:
         return ["unshare", "--mount", "sh", "-c", ENTER, str(self.folder), str(TOOL), "--proc",
                 str(self.folder / "proc"), "first-card", "--module", str(self.folder / "gpulens.ko"), *words]
 
-    def run(self, *words: str, stdin: str = "", **rm: str) -> "subprocess.CompletedProcess[str]":
-        """The command with the driver's answers. rm: as fake_rm() takes them."""
+    def run(self, *words: str, stdin: str = "", driver: bool = True, **rm: str) -> "subprocess.CompletedProcess[str]":
+        """The command, with the driver's answers if there is one. rm: as fake_rm() takes them."""
         return subprocess.run(self.words(*words), input=stdin, capture_output=True, text=True, check=False, timeout=120,
-                              env={**os.environ, **fake_rm(**rm), "LC_ALL": "C.UTF-8"})
+                              env={**os.environ, **(fake_rm(**rm) if driver else {}), "LC_ALL": "C.UTF-8"})
+
+    def hold_up(self) -> pathlib.Path:
+        """Makes the command wait while it reads the image, for what is written to this FIFO."""
+        path = self.folder / "gpu0/image"
+        path.unlink()
+        os.mkfifo(path)
+        self.script("insmod", INSMOD.replace("cp -a FOLDER/gpu0 FOLDER/proc/", "ln -s ../gpu0 FOLDER/proc/"))
+        self.script("rmmod", RMMOD.replace("rm -r", "rm -rf"))
+        return path
+
+    def start(self) -> "subprocess.Popen[str]":
+        """Starts the command."""
+        return subprocess.Popen(self.words("--yes"), env={**os.environ, **fake_rm()}, stdout=subprocess.PIPE,
+                                stderr=subprocess.STDOUT, text=True)
 
     def log(self) -> "list[str]":
         """The programs that were run."""
@@ -113,7 +127,7 @@ def facts_of(text: str) -> "dict[str, tuple[str, str]]":
     return {fact: (result, value) for fact, result, value in found}
 
 
-def differences(text: str) -> "dict[str, str]":
+def find_differences(text: str) -> "dict[str, str]":
     """The values of the facts that differ."""
     return {fact: value for fact, (result, value) in facts_of(text).items() if result == "different"}
 
@@ -125,7 +139,7 @@ def test_an_h200_and_its_driver_agree(machine: Machine) -> None:
     assert (done.returncode, done.stderr) == (0, "kernel: gpulens: 0000:01:00.0: GH100 is /proc/gpu0\n")
     assert set(facts) == set(FACTS)
     assert {fact: value for fact, (result, value) in facts.items() if result == "not comparable"} == NEVER
-    assert not differences(done.stdout)
+    assert not find_differences(done.stdout)
     assert facts["chip"][1] == "GH100" and facts["memory size"][1] == "147221504 KiB"
     assert facts["GPCs"][1] == "8" and facts["TPCs of GPCs"][1] == "8 8 8 8 8 8 9 9"
     assert re.search(rf"^ +0  {PLACE}  0x10de:0x2335  nvidia  580.159.04  580.159.04 +on$", done.stdout, re.M)
@@ -154,7 +168,8 @@ def test_the_file_is_an_image_with_the_report(machine: Machine) -> None:
 PLANTED: "dict[str, tuple[str, object, str]]" = {
     "chip": ("common/arch/architecture", "0x190", "gpulens: GH100; driver: chip 0x190"),
     "memory size": ("gpus/0/fb_total_ram_kib", 147221503, "gpulens: 147221504 KiB; driver: 147221503 KiB"),
-    "engines": ("common/engines", FACTS_OF_DRIVER["common"]["engines"][:-1], "gpulens: OFA0 present; driver: OFA0 absent"),
+    "engines": ("common/engines", FACTS_OF_DRIVER["common"]["engines"][:-1],
+                "gpulens: OFA0 present; driver: OFA0 absent"),
     "runlists": ("common/engines/3/runlist_id", 2, "gpulens: LCE2 0x1; driver: LCE2 0x2"),
     "engine ids": ("common/engines/3/hw_engine_id_fifo_tag", 4, "gpulens: LCE2 0x3; driver: LCE2 0x4"),
     "fault ids": ("common/engines/3/mmu_fault_id", "0x2c", "gpulens: LCE2 0x2d; driver: LCE2 0x2c"),
@@ -167,11 +182,11 @@ PLANTED: "dict[str, tuple[str, object, str]]" = {
 
 @pytest.mark.parametrize("fact", PLANTED)
 def test_one_planted_difference_is_found_and_no_other(machine: Machine, fact: str) -> None:
-    """One value of the driver's is another one: that fact differs, with both values, and no other; status 1. Seen failing
-    with a comparison that is always equal."""
+    """One value of the driver's is another one: that fact differs, with both values, and no other; status 1. Seen
+    failing with a comparison that is always equal."""
     path, value, expected = PLANTED[fact]
     done = machine.run("--yes", RECORDING=recording_with(machine.folder, (path, value)))
-    assert differences(done.stdout) == {fact: expected}
+    assert find_differences(done.stdout) == {fact: expected}
     assert done.returncode == 1 and machine.log() == machine.loads("off")
 
 
@@ -179,21 +194,22 @@ def test_a_gpc_that_the_driver_lacks_is_found(machine: Machine) -> None:
     """Physical GPC 2 is disabled by the driver's mask: the number of GPCs, and their TPCs."""
     done = machine.run("--yes", RECORDING=recording_with(
         machine.folder, ("gpus/0/gpc_mask", "0xfb"), ("gpus/0/logical_to_physical_gpc", [0, 1, 3, 4, 6, 7])))
-    assert differences(done.stdout) == {"GPCs": "gpulens: 8; driver: 7",
-                                        "TPCs of GPCs": "gpulens: 8 8 8 8 8 8 9 9; driver: 8 8 8 8 8 9 9"}
+    assert find_differences(done.stdout) == {
+        "GPCs": "gpulens: 8; driver: 7", "TPCs of GPCs": "gpulens: 8 8 8 8 8 8 9 9; driver: 8 8 8 8 8 9 9"}
 
 
 def test_other_pci_ids_are_found(machine: Machine) -> None:
     """The module's number belongs to another card than sysfs says."""
     (machine.card / "device").write_text("0x2330\n")
-    assert differences(machine.run("--yes").stdout) == {"PCI ids": "gpulens: 0x10de:0x2335; sysfs: 0x10de:0x2330"}
+    assert find_differences(machine.run("--yes").stdout) == {"PCI ids": "gpulens: 0x10de:0x2335; sysfs: 0x10de:0x2330"}
 
 
 def test_channels_are_compared_after_a_second_load(machine: Machine) -> None:
     """--runlists: the module is loaded again with vram=on. All channels of demo-gh100.json are among the driver's, and
     each has a page directory; one that the driver lacks is found. The file has words of memory."""
-    channels = sorted({channel["id"] for process in json.loads((ROOT / "emulator/scenarios/demo-gh100.json").read_text())[
-        "processes"] for tsg in process["tsgs"] for channel in tsg["channels"]})
+    scenario = json.loads((ROOT / "emulator/scenarios/demo-gh100.json").read_text())
+    channels = sorted({channel["id"] for process in scenario["processes"] for tsg in process["tsgs"]
+                       for channel in tsg["channels"]})
     same = machine.run("--yes", "--runlists", RECORDING=recording_with(machine.folder, ("gpus/0/channels", channels)))
     facts = facts_of(same.stdout)
     assert (facts["channels of runlists"], facts["instance blocks"]) == (("equal", "19"), ("equal", "19"))
@@ -201,7 +217,7 @@ def test_channels_are_compared_after_a_second_load(machine: Machine) -> None:
     assert "\nv 0x" in (machine.folder / "out/gpulens-first-card-GH100.image").read_text()
     other = machine.run("--yes", "--runlists", RECORDING=recording_with(machine.folder, (
         "gpus/0/channels", [channel for channel in channels if channel != 11])))
-    assert differences(other.stdout) == {
+    assert find_differences(other.stdout) == {
         "channels of runlists": "gpulens: channel 0:11 on the runlist; driver: channel 0:11 not allocated"}
 
 
@@ -214,15 +230,17 @@ def test_an_instance_block_without_a_page_directory_is_found(machine: Machine) -
     path.write_text(text + f"v {inst + 512:#x} 00000000 00000000\n")
     done = machine.run("--yes", "--runlists", RECORDING=recording_with(machine.folder, ("gpus/0/channels", list(range(
         2048)))))
-    assert differences(done.stdout) == {"instance blocks": "gpulens: channel 0:11 no page directory; expected: channel "
-                                        "0:11 a page directory"}
+    assert find_differences(done.stdout) == {
+        "instance blocks": "gpulens: channel 0:11 no page directory; expected: channel 0:11 a page directory"}
 
 
 def test_failed_reads_and_messages_of_the_driver_are_counted(machine: Machine) -> None:
-    """A register that reads 0xbadf1100, and a message of NVRM while the module was loaded, whose text is printed and not
-    kept; status 1."""
-    (machine.folder / "gpu0/image").write_text((machine.folder / "gpu0/image").read_text() + "r 0x00700100 0xbadf1100\n")
-    machine.script("insmod", INSMOD + "echo '4,2,2,-;NVRM: Xid (PCI:0000:01:00): 31, pid=7, name=secret' >>FOLDER/kmsg\n")
+    """A register that reads 0xbadf1100, and a message of NVRM while the module was loaded, whose text is printed and
+    not kept; status 1."""
+    with (machine.folder / "gpu0/image").open("a") as file:
+        file.write("r 0x00700100 0xbadf1100\n")
+    machine.script("insmod", INSMOD +
+                   "echo '4,2,2,-;NVRM: Xid (PCI:0000:01:00): 31, pid=7, name=secret' >>FOLDER/kmsg\n")
     done = machine.run("--yes")
     assert "PRI errors: 1 of 482 registers: 0x700100\n" in done.stdout
     assert "New kernel messages: 1 of gpulens, 1 of the driver, 0 warnings\n" in done.stdout
@@ -248,7 +266,7 @@ def test_nouveau_is_asked_by_its_messages(machine: Machine) -> None:
 def test_without_a_driver_the_kernel_is_asked(machine: Machine) -> None:
     """No driver is bound: only PCI ids can be compared, and the size of BAR1 is no size of memory."""
     (machine.card / "driver").unlink()
-    done = machine.run("--yes")
+    done = machine.run("--yes", driver=False)
     facts = facts_of(done.stdout)
     assert {fact for fact, (result, _) in facts.items() if result != "not comparable"} == {"PCI ids"}
     assert facts["memory size"][1] == "no driver is bound; BAR1 has 256.0 MiB, which is a window of any size"
@@ -262,7 +280,7 @@ def test_under_lockdown_the_file_has_the_report_only(machine: Machine) -> None:
     (machine.folder / "gpu0/snapshot").write_bytes(snapshot({}, "AD102"))
     done = machine.run("--yes")
     assert "raw words: no, the kernel is locked down" in done.stdout
-    assert differences(done.stdout)["chip"] == "gpulens: AD102; driver: GH100"
+    assert find_differences(done.stdout)["chip"] == "gpulens: AD102; driver: GH100"
     text = (machine.folder / "out/gpulens-first-card-AD102.image").read_text()
     assert "# No raw words: " in text and text.endswith("\nchip boot0=0x00000000\n")
 
@@ -285,8 +303,8 @@ def test_a_module_that_is_loaded_stays(machine: Machine) -> None:
 
 
 def test_what_cannot_go_on_says_why(machine: Machine) -> None:
-    """insmod fails; modprobe.d overrides a parameter; the module shows no GPU; -g is beyond. The module is unloaded where it
-    was loaded, and no file is left."""
+    """insmod fails; modprobe.d overrides a parameter; the module shows no GPU; -g is beyond. The module is unloaded
+    where it was loaded, and no file is left."""
     machine.script("insmod", "#!/bin/sh\nexit 3\n")
     done = machine.run("--yes")
     assert (done.returncode, machine.log()) == (4, [])
@@ -305,14 +323,9 @@ def test_what_cannot_go_on_says_why(machine: Machine) -> None:
 def test_a_signal_unloads_the_module(machine: Machine, name: str) -> None:
     """While the image is read, which the test holds up: the module is unloaded, and no file is left. Seen failing for
     SIGKILL with the module unloaded by the command itself."""
-    path = machine.folder / "gpu0/image"
-    path.unlink()
-    os.mkfifo(path)
-    machine.script("insmod", INSMOD.replace("cp -a FOLDER/gpu0 FOLDER/proc/", "ln -s ../gpu0 FOLDER/proc/"))
-    machine.script("rmmod", RMMOD.replace("rm -r", "rm -rf"))
-    with subprocess.Popen(machine.words("--yes"), env={**os.environ, **fake_rm()}, stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT, text=True) as program:
-        with path.open("w"):  # opened by both
+    path = machine.hold_up()
+    with machine.start() as program:
+        with path.open("wb"):  # opened by both
             program.send_signal(getattr(signal, name))
         text = program.communicate(timeout=60)[0]  # the keeper has it open, too
     assert machine.log() == machine.loads("off") and not machine.files()
@@ -320,12 +333,40 @@ def test_a_signal_unloads_the_module(machine: Machine, name: str) -> None:
     assert name == "SIGKILL" or "stopped by a signal; the module is unloaded, nothing was written" in text
 
 
+def test_a_kill_while_it_loads_unloads_the_module(machine: Machine) -> None:
+    """insmod has not ended yet when the command is killed: it ends, and the module is unloaded. Seen failing with a
+    keeper that does not unload."""
+    gate = machine.folder / "gate"
+    os.mkfifo(gate)
+    machine.script("insmod", INSMOD.replace("mkdir", "cat FOLDER/gate; mkdir", 1))
+    with machine.start() as program:
+        with gate.open("wb"):
+            program.kill()
+            program.wait()
+        program.communicate(timeout=60)
+    assert machine.log() == machine.loads("off") and not machine.files()
+
+
+def test_the_command_unloads_the_module_itself_if_its_keeper_was_killed(machine: Machine) -> None:
+    """The process that was to unload the module is killed while the image is read. Seen failing without unload()'s
+    second way."""
+    text = (machine.folder / "gpu0/image").read_bytes()
+    path = machine.hold_up()
+    with machine.start() as program:
+        with path.open("wb") as image_file:
+            keeper = pathlib.Path(f"/proc/{program.pid}/task/{program.pid}/children").read_text("ascii").split()
+            os.kill(int(keeper[0]), signal.SIGKILL)
+            image_file.write(text)
+        program.communicate(timeout=60)
+    assert (program.returncode, len(keeper), machine.log()) == (0, 1, machine.loads("off"))
+
+
 def test_an_ordinary_user_gets_the_table(machine: Machine) -> None:
     """Without root it shows what is there, and says what is missing."""
     machine.folder.chmod(0o755)
     words = machine.words("--yes")
-    at = words.index(str(TOOL))
-    done = subprocess.run([*words[:at], *ORDINARY, "--reuid=65534", *words[at:]], capture_output=True, text=True,
+    place = words.index(str(TOOL))
+    done = subprocess.run([*words[:place], *ORDINARY, "--reuid=65534", *words[place:]], capture_output=True, text=True,
                           check=False, env={**os.environ, "LC_ALL": "C.UTF-8"})
     assert f"  0  {PLACE}  0x10de:0x2335  nvidia" in done.stdout and not machine.log()
     assert (done.returncode, done.stderr) == (4, "gpulens: loading a module takes root: sudo gpulens first-card\n")

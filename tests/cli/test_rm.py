@@ -58,19 +58,6 @@ def test_another_chip_is_known_by_its_implementation(tmp_path: pathlib.Path) -> 
     assert done.stdout.startswith("gpu0: AD102 (Ada), 0000:01:00.0: ")
 
 
-def test_a_chip_that_no_table_names_is_shown(tmp_path: pathlib.Path) -> None:
-    """An unknown implementation of a known architecture, and an unknown architecture: its number. Seen failing with
-    "construction from null", of both."""
-    for architecture, name in (("0x190", "Ada"), ("0x7f0", "unknown")):
-        changed = recording_with(tmp_path, ("common/arch/architecture", architecture),
-                                 ("common/arch/implementation", "0xf"))
-        chip = show_json("chip", RECORDING=changed)["chip"]
-        number = architecture[:-1] + "f"
-        assert (chip["name"], chip["id"], chip["architecture"]) == (f"chip {number}", number, name)
-        done = ask_rm("record", "--for", "100ms", "-o", str(tmp_path / "a.csv"), RECORDING=changed)
-        assert done.stdout.startswith("gpu0: unknown ")
-
-
 def test_engines_have_runlists_and_ids() -> None:
     """All 22 engines, each with its runlist, the base of the runlist's registers, its engine id and its fault id."""
     engines = {engine["short_name"]: engine for engine in show_json("engines")["engines"]}

@@ -416,3 +416,16 @@ def test_a_tsg_with_two_active_processes_has_no_owner(tmp_path: pathlib.Path) ->
     with (tmp_path / "a.csv").open(encoding="ascii") as file:
         assert {(row["tsg"], row["pid"]) for row in csv.DictReader(file) if row["engine"]} == {("6", "")}
     assert done.returncode == 0
+
+
+def test_a_chip_that_no_table_names_is_shown(tmp_path: pathlib.Path) -> None:
+    """An unknown implementation of a known architecture, and an unknown architecture: its number. Seen failing with
+    "construction from null", of both."""
+    for architecture, name in (("0x190", "Ada"), ("0x7f0", "unknown")):
+        changed = recording_with(tmp_path, ("common/arch/architecture", architecture),
+                                 ("common/arch/implementation", "0xf"))
+        chip = json.loads(ask_rm("--json", "chip", RECORDING=changed).stdout)["gpus"][0]["chip"]
+        number = architecture[:-1] + "f"
+        assert (chip["name"], chip["id"], chip["architecture"]) == (f"chip {number}", number, name)
+        done = ask_rm("record", "--for", "100ms", "-o", str(tmp_path / "a.csv"), RECORDING=changed)
+        assert done.stdout.startswith("gpu0: unknown ")

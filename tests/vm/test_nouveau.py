@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
+from lib import paths
 from lib.guest import Guest
 from support.vm.driven import (ABSENT, FROM_PASCAL, Card, check_enabled, check_none_shown, check_shown, count_work,
                                list_unmodelled, load_nouveau, make_guest, read_log, unload_nouveau)
@@ -28,7 +29,7 @@ SIGNATURE = 0xface
 @pytest.fixture(scope="module")
 def machine() -> Iterator[Guest]:
     """A guest with these GPUs, into which nouveau was loaded."""
-    with make_guest(CARDS, ALL, 3600) as guest:
+    with make_guest(CARDS, ALL, 3600, programs=[paths.tool()]) as guest:
         print(f"nouveau was loaded in {load_nouveau(guest):.1f} s")
         yield guest
 
@@ -98,6 +99,19 @@ def test_gpulens_shows_its_bars(watched: Guest, card: Card) -> None:
     base, offset = re.search(rf"^runlist {runlist} +(0x\w+) \(vid\): BAR2\+(0x\w+)$", text, re.M).groups()
     found = watched.emu[card.index].cmd({"cmd": "translate", "bar": 2, "va": int(offset, 16)})
     assert found["mapped"] and found["addr"] == int(base, 16)
+
+
+@pytest.mark.parametrize("card", CARDS, ids=[card.profile for card in CARDS])
+def test_first_card_agrees(driven: Guest, card: Card) -> None:
+    """gpulens first-card: name, BOOT_0 and memory that nouveau printed are equal, and so is the page directory of its
+    channel. nouveau says nothing more, and gpulens is not loaded afterwards. Seen failing with memory in MB."""
+    out = driven.check(f"gpulens -g {card.index} first-card --module /modules/gpulens.ko --runlists --yes -o /tmp/a",
+                       timeout=120)
+    facts = dict(re.findall(r"^(\S+(?: \S+)*) {2,}(equal|different|not comparable) ", out, re.M))
+    assert {fact for fact, result in facts.items() if result == "equal"} == {
+        "chip", "BOOT_0", "memory size", "PCI ids", "instance blocks"} and "different" not in facts.values(), out
+    assert read_log(driven, card) == card.expect_log()
+    assert "gpulens " not in driven.read("/proc/modules")
 
 
 def test_nouveau_is_unloaded_and_loaded_beside_gpulens(watched: Guest) -> None:

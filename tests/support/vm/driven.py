@@ -2,6 +2,7 @@
 """Guests in which the kernel's own driver, nouveau, drives emulated GPUs, and what it says of each, on kernel 6.1 and
 on 6.12. Used by tests/vm/test_nouveau*.py. docs/drivers.md."""
 
+import pathlib
 import re
 import time
 from collections.abc import Mapping, Sequence
@@ -144,9 +145,10 @@ def restore_drivers(guest: Guest, cards: Sequence[Card]) -> None:
         load_nouveau(guest)
 
 
-def make_guest(cards: Sequence[Card], required: bool, limit: float, append: str = "") -> Guest:
-    """A guest with these GPUs, nouveau in it but not loaded. Skips the test where nouveau cannot be had, or fails it
-    if it is required."""
+def make_guest(cards: Sequence[Card], required: bool, limit: float, append: str = "",
+               programs: Sequence[pathlib.Path] = ()) -> Guest:
+    """A guest with these GPUs and programs, nouveau in it but not loaded. Skips the test where nouveau cannot be had,
+    or fails it if it is required."""
     obstacle = nouveau.find_obstacle()
     if obstacle is not None:
         pytest.skip(obstacle)
@@ -157,5 +159,5 @@ def make_guest(cards: Sequence[Card], required: bool, limit: float, append: str 
         if required:
             pytest.fail(str(missing))
         pytest.skip(str(missing))
-    return Guest(gpus, mem=nouveau.MEMORY, archive=archive, driven=True, append=append,
-                 limit=limit, modules={"gpulens": paths.module("gpulens")})
+    return Guest(gpus, mem=nouveau.MEMORY, archive=archive, driven=True, append=append, programs=programs, limit=limit,
+                 modules={"gpulens": paths.module("gpulens")})

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The rows of the show commands: chip, engines, runlists, channels, copy-engines, gpcs, isolation, xid, proc and first-card.
+// The rows of the show commands: chip, engines, runlists, channels, copy-engines, gpcs, isolation, xid, proc, first-card.
 #include "gpulens/cli/commands.hpp"
 #include "gpulens/cli/options.hpp"
 #include "gpulens/cmd/first_card.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Goes through the stages. What is said is collected as text for the terminal, and again, without what tells the machine,
-// for the file.
+// Goes through the stages. What is said is collected as text for the terminal, and again, without what tells the
+// machine, for the file.
 #include "gpulens/cmd/first_card.hpp"
 
 #include "gpulens/cmd/compare_gpus.hpp"
@@ -10,6 +10,7 @@
 #include "lib/base/errors.hpp"
 #include "lib/base/file.hpp"
 #include "lib/base/format.hpp"
+#include "lib/rm/client.hpp"
 #include "lib/source/driver/driver_source.hpp"
 #include "lib/source/image/from_image.hpp"
 #include "lib/source/module/load_command.hpp"
@@ -74,8 +75,8 @@ DriverView ask_driver(const Card &card, const Gpu &nouveau)
 {
 	if (card.driver == "nouveau")
 		return {nouveau, ""};
-	if (card.driver != "nvidia")
-		return {{}, card.driver.empty() ? "no driver is bound" : card.driver + " does not report it"};
+	if (!rm::Client::has_node())
+		return {{}, card.driver.empty() ? "no driver is bound" : card.driver + " cannot be asked"};
 	try {
 		for (Gpu &gpu : DriverSource().gpus({}))
 			if (is_same_address(gpu.chip.device, card.device))
@@ -276,7 +277,7 @@ std::string file_text(const Machine &machine, const Card &card, const std::vecto
 	return out + words.substr(words.find('\n') + 1);
 }
 
-bool ask(const std::string &question)
+bool ask_user(const std::string &question)
 {
 	std::string answer;
 
@@ -305,9 +306,9 @@ int witness_first_card(const Options &options, const FirstCardOptions &wanted)
 	if (geteuid())
 		throw Error(Error::NotOwner, "loading a module takes root: sudo gpulens first-card");
 	if (!wanted.yes &&
-	    !ask(fmt::format("This runs {} vram=off control=0, reads{}, and unloads the module again. "
-			     "Go on? [y/N] ",
-			     fmt::join(words, " "), wanted.runlists ? ", does so again with vram=on" : "")))
+	    !ask_user(fmt::format("This runs {} vram=off control=0, reads{}, and unloads the module again. "
+				  "Go on? [y/N] ",
+				  fmt::join(words, " "), wanted.runlists ? ", does so again with vram=on" : "")))
 		throw Error(Error::Failed, "nothing was loaded (--yes answers)");
 	Witness witness(options.sources.proc, card, words);
 	for (bool memory : {false, true})

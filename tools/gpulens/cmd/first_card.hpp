@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// The first load of the module on a card: what it shows beside what the driver says, in a file that a maintainer can replay.
+// The first load of the module on a card: what it shows beside what the driver says, in a file that a maintainer can
+// replay.
 #pragma once
 #include "gpulens/out/output.hpp"
 
@@ -14,8 +15,8 @@ struct FirstCardOptions {
 	bool yes = false;      // do not ask
 };
 
-// Loads the module, compares, unloads it, and writes the file. Returns EXIT_PART if a fact differs from the driver's, or the
-// driver has complained meanwhile. Throws Error; the module is unloaded then as well.
+// Loads the module, compares, unloads it, and writes the file. Returns EXIT_PART if a fact differs from the driver's,
+// or the driver has complained meanwhile. Throws Error; the module is unloaded then as well.
 int witness_first_card(const Options &options, const FirstCardOptions &wanted);
 
 } // namespace tool

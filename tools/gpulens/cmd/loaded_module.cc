@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// One process loads and unloads, so that the module is unloaded by nobody who did not load it, and also where the command is
-// killed while it loads.
+// One process loads and unloads, so that the module is unloaded by nobody who did not load it, and also where the
+// command is killed while it loads.
 #include "gpulens/cmd/loaded_module.hpp"
 
 #include "lib/base/errors.hpp"

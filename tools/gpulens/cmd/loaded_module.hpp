@@ -11,9 +11,9 @@ namespace tool {
 
 class LoadedModule {
 public:
-	// words: the command that loads it, with the module's parameters. It is run by a process of its own, which is in a
-	// session of its own, ignores signals, and unloads the module when this object or this process ends, also by SIGKILL.
-	// Make it in a process with a single thread. Throws Error if the module was not loaded.
+	// words: the command that loads it, with the module's parameters. It is run by a process of its own, which is
+	// in a session of its own, ignores signals, and unloads the module when this object or this process ends,
+	// also by SIGKILL. Make it in a process with a single thread. Throws Error if the module was not loaded.
 	explicit LoadedModule(const std::vector<std::string> &words);
 	LoadedModule(const LoadedModule &) = delete;
 	LoadedModule &operator=(const LoadedModule &) = delete;

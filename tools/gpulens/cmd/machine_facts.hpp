@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// What is known of this machine and its GPUs without the module: from sysfs, the files of NVIDIA's driver and the kernel log.
+// What is known of this machine and its GPUs without the module: from sysfs, the files of NVIDIA's driver and the
+// kernel log.
 #pragma once
 #include "gpulens/out/table.hpp"
 #include "lib/model/model.hpp"
