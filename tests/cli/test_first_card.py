@@ -67,6 +67,7 @@ class Machine:
             self.script(name, text)
         (folder / "gpu0/image").write_text(image("gh100").read_text().replace(f"pci {PLACE}",
                                                                               f"pci {PLACE} 0x10de:0x2335"))
+        (folder / "gpu0/chip").write_text(f"Chip:   GH100\nDevice: {PLACE}\n")
         (folder / "gpu0/snapshot").write_bytes(snapshot({}))
         (folder / "gpu0/stats").write_text("window_stops 7\nwindow_stopped_ns 90000\nwindow_longest_stop_ns 35000\n")
 
@@ -314,7 +315,7 @@ def test_what_cannot_go_on_says_why(machine: Machine) -> None:
     assert "gpulens: the module was loaded with vram=on, not off: see /etc/modprobe.d\n" in done.stderr
     assert machine.log() == machine.loads("off")
     machine.script("insmod", INSMOD.replace("cp -a FOLDER/gpu0 FOLDER/proc/", "mkdir FOLDER/proc/gpu0"))
-    assert "snapshot: no such file" in machine.run("--yes").stderr
+    assert machine.run("--yes").stderr.endswith(f"the module does not show the GPU {PLACE}; the kernel log says why\n")
     assert "use -g X, with X from 0 to 0\n" in machine.run("--yes", "-g", "1").stderr
     assert machine.log() == machine.loads("off", "off") and not machine.files()
 

@@ -91,9 +91,10 @@ DriverView ask_driver(const Card &card, const Gpu &nouveau)
 unsigned find_number(const std::string &proc, const Card &card)
 {
 	for (unsigned x : proc_gpus(proc))
-		if (is_same_address(load_permitted(proc, x).chip.device, card.device))
+		if (is_same_address(device_of(fmt::format("{}/gpu{}/chip", proc, x)), card.device))
 			return x;
-	throw Error(Error::Source, fmt::format("the module does not show the GPU {}", card.device));
+	throw Error(Error::Source,
+		    fmt::format("the module does not show the GPU {}; the kernel log says why", card.device));
 }
 
 void check_parameter(const char *name, std::string_view wanted)

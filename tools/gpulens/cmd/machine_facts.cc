@@ -3,7 +3,7 @@
 #include "gpulens/cmd/machine_facts.hpp"
 
 #include "lib/base/file.hpp"
-#include "lib/base/format.hpp"
+#include "lib/source/module/proc.hpp"
 
 #include <algorithm>
 #include <array>
@@ -143,7 +143,7 @@ Machine read_machine(const std::string &proc)
 
 	uname(&kernel);
 	machine.kernel = fmt::format("{} {}", kernel.release, kernel.machine);
-	machine.lockdown = find_in(read_text("/sys/kernel/security/lockdown"), R"(\[(\w+)\])");
+	machine.lockdown = lockdown_mode();
 	machine.secure_boot = read_secure_boot();
 	for (bool pci : {true, false})
 		for (const fs::directory_entry &e :

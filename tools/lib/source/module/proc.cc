@@ -55,22 +55,23 @@ std::string explain_cause(int err, bool writing)
 	}
 }
 
-bool is_locked_down()
-{
-	std::ifstream in("/sys/kernel/security/lockdown");
-	std::string modes;
-
-	// "none [integrity] confidentiality"
-	return std::getline(in, modes) && modes.find("[none]") == modes.npos && modes.find('[') != modes.npos;
-}
-
 bool has_driver()
 {
 	return access("/dev/nvidiactl", F_OK) == 0;
 }
 
-// Returns the name of the device of the GPU that a file of /proc/gpuX belongs to: "0000:01:00.0", or that of a platform
-// device (Tegra). Empty: the file chip, which the module shows of a suspended GPU as well, cannot be read.
+} // namespace
+
+std::string lockdown_mode()
+{
+	std::ifstream in("/sys/kernel/security/lockdown");
+	std::string modes; // "none [integrity] confidentiality"
+
+	std::getline(in, modes);
+	size_t begin = modes.find('['), end = modes.find(']');
+	return begin < end && end != modes.npos ? modes.substr(begin + 1, end - begin - 1) : "";
+}
+
 std::string device_of(const std::string &path)
 {
 	std::ifstream chip(path.substr(0, path.rfind('/')) + "/chip");
@@ -81,6 +82,15 @@ std::string device_of(const std::string &path)
 		if (line.starts_with(LABEL))
 			return line.substr(std::min(line.find_first_not_of(' ', LABEL.size()), line.size()));
 	return "";
+}
+
+namespace {
+
+bool is_locked_down()
+{
+	std::string mode = lockdown_mode();
+
+	return !mode.empty() && mode != "none";
 }
 
 std::string explain_how_to_resume(const std::string &device)

@@ -22,6 +22,11 @@ Gpu load_permitted(const std::string &proc, unsigned index);
 // Reads the hardware's own order of TPCs, or its counts of them, from /proc/gpuX/tpc_map into hardware_gpcs or
 // counted_gpcs; neither if the module could not read it, or is older.
 void load_hardware_gpcs(const std::string &proc, unsigned index, Gpu &gpu);
+// Returns the kernel's lockdown (man kernel_lockdown): "none", "integrity" or "confidentiality"; empty: unknown.
+std::string lockdown_mode();
+// Returns the name of the device of the GPU that a file of /proc/gpuX belongs to: "0000:01:00.0", or that of a platform
+// device (Tegra). Empty: the file chip, which the module shows of a suspended GPU as well, cannot be read.
+std::string device_of(const std::string &path);
 // Reads a file of /proc/gpuX. Throws Error.
 std::string read_proc(const std::string &path);
 // Writes a text to a file of /proc/gpuX with one system call. Returns 0 or an errno.
