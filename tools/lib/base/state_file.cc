@@ -50,7 +50,7 @@ std::vector<std::string> state_paths(const std::string &name)
 json read_state(const std::string &path, const char *list)
 {
 	std::error_code err;
-	json document = {{"version", 1}, {list, json::array()}};
+	json document = {{"version", 1U}, {list, json::array()}}; // unsigned, as parsed
 
 	if (std::filesystem::exists(path, err))
 		document = parse_json(read_json_file(path), path);
