@@ -155,8 +155,7 @@ Commands show_commands()
 		{"first-card",
 		 "load the module for a moment, compare what it reads with what the driver says, and unload it",
 		 {"sudo gpulens first-card          asks before it loads the module",
-		  "sudo gpulens first-card --runlists --yes -o card.image",
-		  "gpulens -i card.image            shows what was read"},
+		  "sudo gpulens first-card --runlists --yes -o card.image"},
 		 add_first_card,
 		 "its report is in the file that it writes; gpulens -i FILE --json shows the GPU"},
 	};
