@@ -237,8 +237,8 @@ def test_a_bad_file_is_refused_with_its_line(kfd: FakeKfd, file: str, text: str,
 
 
 def test_a_bad_file_costs_its_part(kfd: FakeKfd) -> None:
-    """Where all are shown, with the reason; whether a queue is in the runlist is unknown then. Seen failing: nothing was
-    shown, not even the GPUs; and with false for each queue."""
+    """Where all are shown, with the reason; whether a queue is in the runlist is unknown then. Seen failing: nothing
+    was shown, not even the GPUs; and with false for each queue."""
     (kfd.debug / "rls").unlink()
     (kfd.debug / "hqds").write_text("What\n")
     document = show_json(kfd, status=1)

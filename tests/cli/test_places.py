@@ -77,7 +77,8 @@ def test_mig_commands(tmp_path: pathlib.Path) -> None:
         "    nvidia-smi -i GPU -mig 1", "    nvidia-smi mig -i GPU -cgi 9:4,19:0 -C", "    nvidia-smi mig -i GPU -lgi",
         "    nvidia-smi -L", "    CUDA_VISIBLE_DEVICES=MIG-UUID PROGRAM   # 1g at 0:1, partition 0: a",
         "    CUDA_VISIBLE_DEVICES=MIG-UUID PROGRAM   # 3g at 4:4, partition 1: b"]
-    assert "assumed for an H200; --mig-profiles takes those of this GPU, as nvidia-smi mig -lgip prints them" in done.stdout
+    assert ("assumed for an H200; --mig-profiles takes those of this GPU, as nvidia-smi mig -lgip prints them"
+            in done.stdout)
 
 
 def test_programs_under_mps_have_masks(tmp_path: pathlib.Path) -> None:

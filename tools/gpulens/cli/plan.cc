@@ -61,9 +61,10 @@ void add_division(CLI::App &parser, plan::PlanOptions &options)
 					       "at the same time, under MPS) or green (green contexts), which gpulens "
 					       "carries out; mig, whose sizes the plan keeps to and whose commands it "
 					       "prints (default: masks)");
-	parser.add_option("--mig-profiles", options.mig_file,
-			  "with --on mig: what nvidia-smi mig -lgip prints of this GPU, and -lgipp where it has not seven "
-			  "slices; - is standard input")
+	parser.add_option(
+		      "--mig-profiles", options.mig_file,
+		      "with --on mig: what nvidia-smi mig -lgip prints of this GPU, and -lgipp where it has not seven "
+		      "slices; - is standard input")
 		->type_name("FILE")
 		->check(not_an_option());
 	begin_group(parser, "Schedulability test");

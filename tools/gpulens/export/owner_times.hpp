@@ -40,7 +40,8 @@ private:
 	struct ProcessKey {
 		u32 pid = 0;
 		std::string name{}, user{};
-		auto operator<=>(const ProcessKey &) const = default; // NOLINT(modernize-use-nullptr): means the 0 in <=>
+		auto
+		operator<=>(const ProcessKey &) const = default; // NOLINT(modernize-use-nullptr): means the 0 in <=>
 	};
 	struct Process {
 		Owner owner;

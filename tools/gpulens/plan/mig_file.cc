@@ -30,7 +30,8 @@ u32 number_of(const std::string &digits)
 // "GPU  0 Profile ID 19 Placements: {0,1,2,3,4,5,6}:1"
 std::map<u32, Placements> read_placements(const std::string &text)
 {
-	static const std::regex form(R"(Profile ID {1,9}(\d{1,4}) Placements? {0,9}: {0,9}\{([0-9, ]{1,99})\} {0,9}: {0,9}(\d{1,4}))");
+	static const std::regex form(
+		R"(Profile ID {1,9}(\d{1,4}) Placements? {0,9}: {0,9}\{([0-9, ]{1,99})\} {0,9}: {0,9}(\d{1,4}))");
 	static const std::regex number(R"(\d{1,4})");
 	std::map<u32, Placements> all;
 
@@ -53,7 +54,8 @@ MigGpu parse_mig_profiles(const std::string &text, const std::string &name)
 		R"(\| {0,9}\d{1,4} {1,9}MIG {1,9}((\d{1,2})g\.[0-9a-z]{1,9}) {1,40}(\d{1,4}) {1,40}\d{1,4}/(\d{1,2}) {1,40}[0-9.]{1,9} )"
 		R"({1,40}(?:Yes|No) {1,40}(\d{1,5}) )");
 	const std::map<u32, Placements> placements = read_placements(text);
-	const MigGpu *known = find_mig_gpu(std::nullopt, 66); // numbers, slices and starts are the same on all with seven slices
+	const MigGpu *known =
+		find_mig_gpu(std::nullopt, 66); // numbers, slices and starts are the same on all with seven slices
 	MigGpu gpu{.name = name, .die = 0, .tpcs = 0, .assumed{}, .profiles{}, .sm_slices = 0};
 	std::set<u32> seen;
 	auto refuse = [&](const std::string &why) { throw Error(Error::Input, name + ": " + why); };
@@ -69,8 +71,9 @@ MigGpu parse_mig_profiles(const std::string &text, const std::string &name)
 		if (!seen.insert(p.id).second)
 			continue; // of another GPU
 		auto placed = placements.find(p.id);
-		auto same = std::find_if(known->profiles.begin(), known->profiles.end(),
-					 [&](const MigProfile &k) { return k.id == p.id && k.sm_slices == p.sm_slices; });
+		auto same = std::find_if(known->profiles.begin(), known->profiles.end(), [&](const MigProfile &k) {
+			return k.id == p.id && k.sm_slices == p.sm_slices;
+		});
 		if (placed != placements.end()) {
 			p.starts = placed->second.starts;
 			p.memory_slices = placed->second.slices;
@@ -78,14 +81,16 @@ MigGpu parse_mig_profiles(const std::string &text, const std::string &name)
 			p.starts = same->starts;
 			p.memory_slices = same->memory_slices;
 		} else {
-			refuse(fmt::format("where instances of profile {} ({}) may begin is not there; add the output of "
-					   "nvidia-smi mig -lgipp",
-					   p.id, row[1].str()));
+			refuse(fmt::format(
+				"where instances of profile {} ({}) may begin is not there; add the output of "
+				"nvidia-smi mig -lgipp",
+				p.id, row[1].str()));
 		}
 		if (!p.sm_slices || !p.memory_slices || !p.sms || p.sms > MOST_SMS || p.memory_slices > MOST_SLICES ||
 		    *std::max_element(p.starts.begin(), p.starts.end()) >= MOST_SLICES)
 			refuse(fmt::format("profile {} ({}) has numbers that no GPU has", p.id, row[1].str()));
-		gpu.sm_slices = std::max(gpu.sm_slices, p.sm_slices * number_of(row[4])); // as many instances are possible
+		gpu.sm_slices =
+			std::max(gpu.sm_slices, p.sm_slices * number_of(row[4])); // as many instances are possible
 		gpu.profiles.push_back(std::move(p));
 	}
 	if (gpu.profiles.empty() || gpu.profiles.size() > MOST_PROFILES)

@@ -94,10 +94,11 @@ void plan_on_mig(Plan &plan, const PlanOptions &options, const std::string &name
 	else if (known)
 		plan.mig = std::make_shared<MigGpu>(*known);
 	else
-		throw Error(Error::Input,
-			    fmt::format("--on mig: the profiles of this GPU, with {} TPCs, are not known; those of {} are. "
-					"--mig-profiles takes what nvidia-smi mig -lgip and -lgipp print of it",
-					plan.map.tpcs, mig_gpu_names()));
+		throw Error(
+			Error::Input,
+			fmt::format("--on mig: the profiles of this GPU, with {} TPCs, are not known; those of {} are. "
+				    "--mig-profiles takes what nvidia-smi mig -lgip and -lgipp print of it",
+				    plan.map.tpcs, mig_gpu_names()));
 	if (plan.sizes.tpcs != plan.map.tpcs)
 		throw Error(Error::Input, name + ": reserved TPCs cannot be kept from MIG instances");
 	plan.sizes = {largest_instance(*plan.mig)};

@@ -96,7 +96,8 @@ Gpu parse_encoded(const lens_gpu &gpu, const lens_snapshot &s)
 	std::vector<gpulens_chip> records(n); // of any type: each has this size
 
 	lens_snapshot_encode(&gpu, &s, records.data(), static_cast<u32>(n));
-	return from_records({reinterpret_cast<const char *>(records.data()), n * sizeof(gpulens_chip)}, GPULENS_VERSION);
+	return from_records({reinterpret_cast<const char *>(records.data()), n * sizeof(gpulens_chip)},
+			    GPULENS_VERSION);
 }
 
 // Sets what no record has: all of the chip, missing words, contexts, the hardware's order of TPCs.
