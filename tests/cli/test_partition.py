@@ -155,6 +155,16 @@ def test_a_mask_of_0_is_no_mask(program: str) -> None:
         "ran on 4 5", "ran on 0 1 2 3", "ran on " + " ".join(map(str, range(132)))]
 
 
+@pytest.mark.parametrize("mask,ends", (("~0x1", True), ("fe", True), ("0x0", False), ("", False)))
+def test_the_mask_of_libsmctrls_environment_ends_the_program(program: str, mask: str, ends: bool) -> None:
+    """LIBSMCTRL_MASK restricts a whole process by libsmctrl's own libcuda.so.1; here nothing would. Seen failing: the
+    launches had the masks of the program alone."""
+    done = run_on_h200(program, "zero", LIBSMCTRL_MASK=mask)
+    assert (done.returncode, bool(done.stdout)) == ((4, False) if ends else (0, True))
+    assert done.stderr == ("gpulens-partition: LIBSMCTRL_MASK is not followed: unset it, and start the program by gpulens "
+                           "run --tpcs LIST; the program ends, because it would run unpartitioned\n" if ends else "")
+
+
 def test_masks_of_streams_confine_their_launches(program: str) -> None:
     """A stream's mask overrides the global mask of TPCs 0 and 1; a next-launch mask overrides the stream's, and setting
     a stream's mask does not consume it. Another stream keeps the global mask."""

@@ -57,7 +57,8 @@ int libsmctrl_get_tpc_info_cuda(uint32_t *num_tpcs, int cuda_dev);
 
 /*
  * In each set function 0 is no mask, as in libsmctrl: the next coarser one applies, of the stream or of
- * the process.
+ * the process. A program that loads this library with LIBSMCTRL_MASK set, libsmctrl's mask of a whole
+ * process, ends with a message, unless that mask is 0: gpulens run --tpcs is what restricts a process.
  */
 
 /*

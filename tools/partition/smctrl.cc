@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -116,6 +117,19 @@ template <typename F> void set_mask(const char *function, uint128_t disable, uns
 		gpulens::report_unpartitioned(std::string(function) + ": " + e.what());
 		std::exit(gpulens::STATUS_UNLIMITED);
 	}
+}
+
+// libsmctrl's variable for the mask of a whole process. Masks are verified by a probe, which takes a context, so none can hold
+// from the first launch of a program that is running already.
+__attribute__((constructor)) void refuse_mask_of_environment()
+{
+	const char *mask = std::getenv("LIBSMCTRL_MASK");
+
+	if (!mask || !mask[std::strspn(mask, "0xX")])
+		return;
+	gpulens::report_unpartitioned("LIBSMCTRL_MASK is not followed: unset it, and start the program by gpulens run "
+				      "--tpcs LIST");
+	std::_Exit(gpulens::STATUS_UNLIMITED);
 }
 
 void set_global(const char *function, uint128_t disable, unsigned bits)
