@@ -199,6 +199,7 @@ SAME = {
     ("probe-kernels", "--connections"): (SIMULATE, "8"),
     ("probe-kernels", "--copy-engines"): ("probe-kernels copies.json --simulate -o -", "1"),
     ("probe-kernels", "--copy-rate"): ("probe-kernels copies.json --simulate -o -", "10"),
+    ("experiment", "--chunk"): ("experiment fig7 --simulate", "1M"),
     ("blocks", "--channels"): ("blocks log.json --check", "8"),
     ("blocks", "--tolerance"): ("blocks log.json --check", "50us"),
     ("blocks", "--colour-by"): ("blocks log.json -o stdout.svg", "stream"),

@@ -43,6 +43,12 @@ void add_experiment(CLI::App &parser, CommandLine &line)
 	add_duration(parser, "--run", options->run_ns, 1000000000,
 		     "time in which all tasks of r1 and fig6 to fig9 run at once, and of each round of sharing "
 		     "(default: 500ms, of sharing 6s)");
+	parser.add_option("--chunk", options->chunk_bytes,
+			  "bytes of each copy of fig7 to fig9, 4k to 64M; the time of one is the error of lengths "
+			  "(default: 1M)")
+		->type_name("SIZE")
+		->transform(CLI::AsSizeValue(false).description(""))
+		->check(in_range(u64{4} << 10, u64{64} << 20));
 	parser.add_option_function<double>(
 		      "--within", [options](double percent) { options->table.within = percent / 100; },
 		      "repeat jobs of table3, fig13 and fig14 until the 95 % confidence interval of each mean is "

@@ -86,10 +86,14 @@ Result run_experiment(const Options &options, const ExperimentOptions &own, cons
 		return run_calls(own, style);
 	if (name == SHARING)
 		return run_sharing(own, style);
-	Trace trace = own.simulate ? simulate({.experiment = name, .without = own.without, .processes = own.processes})
+	Trace trace = own.simulate ? simulate({.experiment = name,
+					       .without = own.without,
+					       .processes = own.processes,
+					       .chunk_bytes = own.chunk_bytes})
 				   : measure(options, {.experiment = name,
 						       .processes = own.processes,
-						       .run_ns = own.run_ns ? own.run_ns : TRACE_NS});
+						       .run_ns = own.run_ns ? own.run_ns : TRACE_NS,
+						       .chunk_bytes = own.chunk_bytes});
 	Verdict verdict = judge(trace);
 
 	return {.finding = verdict.finding,

@@ -34,6 +34,12 @@ std::string percent_text(double value)
 	return fmt::format("{:.1f} %", 100 * value);
 }
 
+// "1.044 +/- 0.087"; error: of a copy, one chunk; 0: none is known.
+std::string length_text(double ms, double error)
+{
+	return fmt::format("{:.3f}", ms) + (error > 0 ? fmt::format(" +/- {:.3f}", error) : "");
+}
+
 // Three decimals, for JSON.
 double round_number(double value)
 {
@@ -44,7 +50,7 @@ double round_number(double value)
 struct Pair {
 	double window_ms = 0, shared = 0; // shared: of the time of the less active one
 	size_t slices[2] = {};
-	double slice_ms[2] = {};
+	double slice_ms[2] = {}, chunk_ms[2] = {};
 
 	Pair(const Track &a, const Track &b)
 	{
@@ -55,7 +61,8 @@ struct Pair {
 		for (size_t i = 0; i < 2; i++) {
 			both[i] = clip(both[i], window);
 			slices[i] = both[i].size();
-			slice_ms[i] = median_of(lengths_ms(both[i]));
+			chunk_ms[i] = slices[i] > 1 ? to_ms(chunk_ns(i ? b : a)) : 0;
+			slice_ms[i] = median_of(lengths_ms(both[i])) + chunk_ms[i];
 		}
 		shared = share_of(overlap(both[0], both[1]), std::min(total_length(both[0]), total_length(both[1])));
 	}
@@ -73,7 +80,8 @@ struct Pair {
 		return {{"window_ms", round_number(window_ms)},
 			{"both_active_share", round_number(shared)},
 			{"slices", {slices[0], slices[1]}},
-			{"median_slice_ms", {round_number(slice_ms[0]), round_number(slice_ms[1])}}};
+			{"median_slice_ms", {round_number(slice_ms[0]), round_number(slice_ms[1])}},
+			{"slice_error_ms", {round_number(chunk_ms[0]), round_number(chunk_ms[1])}}};
 	}
 };
 
@@ -115,11 +123,11 @@ Verdict judge_pair(const Trace &trace)
 		v.numbers["interruptions_during_initialization"] = before.size();
 		v.numbers["interrupted_during_initialization_ms"] = round_number(to_ms(total_length(before)));
 	}
-	std::string seen =
-		fmt::format("in {:.1f} ms {} had the engine at the same time for {} of the time, in {} and {} slices "
-			    "with medians of {:.3f} and {:.3f} ms",
-			    pair.window_ms, what, percent_text(pair.shared), pair.slices[0], pair.slices[1],
-			    pair.slice_ms[0], pair.slice_ms[1]);
+	std::string seen = fmt::format(
+		"in {:.1f} ms {} had the engine at the same time for {} of the time, in {} and {} slices "
+		"with medians of {} and {} ms",
+		pair.window_ms, what, percent_text(pair.shared), pair.slices[0], pair.slices[1],
+		length_text(pair.slice_ms[0], pair.chunk_ms[0]), length_text(pair.slice_ms[1], pair.chunk_ms[1]));
 	v.sentence = !pair.is_long_enough()       ? fmt::format("{} did not run in the same time long enough", what)
 		     : trace.processes == 1       ? seen + "; R4 is about several tasks, and one process is one task"
 		     : v.finding == Finding::Seen ? "the tasks take turns: " + seen
@@ -184,15 +192,18 @@ Verdict judge_shared_runlist(const Trace &trace)
 	kernel = clip(kernel, window);
 	copy = clip(copy, window);
 	Spans gaps = gaps_of(copy);
-	s64 length = window.to - window.from;
-	double copy_idle = 1 - share_of(total_length(copy), length),
+	s64 length = window.to - window.from, chunk = gaps.empty() ? 0 : chunk_ns(track_at(trace, 1)),
+	    copied = total_length(copy) + chunk * static_cast<s64>(gaps.size());
+	double copy_idle = 1 - share_of(copied, length), chunk_ms = to_ms(chunk),
+	       gap_ms = median_of(lengths_ms(gaps)) - chunk_ms,
 	       kernel_idle = 1 - share_of(total_length(kernel), length),
 	       both = share_of(overlap(kernel, copy), total_length(copy));
 	v.numbers = {{"window_ms", round_number(to_ms(length))},
 		     {"copy_interrupted_share", round_number(copy_idle)},
 		     {"copy_interruptions", gaps.size()},
-		     {"median_copy_slice_ms", round_number(median_of(lengths_ms(copy)))},
-		     {"median_interruption_ms", round_number(median_of(lengths_ms(gaps)))},
+		     {"median_copy_slice_ms", round_number(median_of(lengths_ms(copy)) + chunk_ms)},
+		     {"median_interruption_ms", round_number(gap_ms)},
+		     {"slice_error_ms", round_number(chunk_ms)},
 		     {"kernel_interrupted_share", round_number(kernel_idle)},
 		     {"both_active_share", round_number(both)},
 		     {"shared_runlist", trace.shared_runlist ? json(*trace.shared_runlist) : json(nullptr)}};
@@ -200,11 +211,10 @@ Verdict judge_shared_runlist(const Trace &trace)
 		v.sentence = "kernel and copy did not run in the same time long enough";
 		return v;
 	}
-	std::string seen =
-		fmt::format("in {:.1f} ms the copy was interrupted {} times, for {} of the time (median {:.3f} "
-			    "ms), and the kernel for {} of the time",
-			    to_ms(length), gaps.size(), percent_text(copy_idle), median_of(lengths_ms(gaps)),
-			    percent_text(kernel_idle));
+	std::string seen = fmt::format("in {:.1f} ms the copy was interrupted {} times, for {} of the time (median {} "
+				       "ms), and the kernel for {} of the time",
+				       to_ms(length), gaps.size(), percent_text(copy_idle),
+				       length_text(gap_ms, chunk_ms), percent_text(kernel_idle));
 	if (copy_idle >= CLEARLY && gaps.size() >= LEAST_SLICES && kernel_idle <= HARDLY) {
 		v.finding = Finding::Seen;
 		v.sentence = "copies of one task depend on kernels of another: " + seen;

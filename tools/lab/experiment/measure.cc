@@ -34,8 +34,8 @@ Track copied_track(const std::string &task, Work work, const Copier &copier, con
 	return {.task = task, .work = work, .bytes = copier.chunk_bytes(), .spans = spans};
 }
 
-// A process of fig7 to fig9: a kernel that logs, a stream of copies, or both at once.
-Found run_task(Stage &stage, const std::string &name, bool logs, bool copies)
+// A process of fig7 to fig9: a kernel that logs, a stream of copies, or both at once. chunk_bytes: of copies; 0: none.
+Found run_task(Stage &stage, const std::string &name, bool logs, u64 chunk_bytes)
 {
 	Device device;
 	std::unique_ptr<Logger> logger;
@@ -44,8 +44,8 @@ Found run_task(Stage &stage, const std::string &name, bool logs, bool copies)
 
 	if (logs)
 		logger = std::make_unique<Logger>(device);
-	if (copies)
-		copier = std::make_unique<Copier>(device, Work::CopyToHost, COPY_CHUNK);
+	if (chunk_bytes)
+		copier = std::make_unique<Copier>(device, Work::CopyToHost, chunk_bytes);
 	stage.ready++;
 	stage.wait_for(stage.phase, 1);
 	if (logger)
@@ -74,15 +74,15 @@ Found run_logger(Stage &stage, u32 number)
 	return {.gpu = device.name(), .tracks = {logged_track(fmt::format("logger {}", number + 1), logger.finish())}};
 }
 
-// fig6 and fig7 in one process, with two streams.
-Found run_two_streams(Stage &stage, bool copies)
+// fig6 and fig7 in one process, with two streams. chunk_bytes: of copies; 0: kernels.
+Found run_two_streams(Stage &stage, u64 chunk_bytes)
 {
 	Device device;
 	Found found{.gpu = device.name()};
 
 	stage.ready++;
 	stage.wait_for(stage.phase, 1);
-	if (!copies) {
+	if (!chunk_bytes) {
 		Logger first(device), second(device);
 		first.start();
 		second.start();
@@ -90,7 +90,7 @@ Found run_two_streams(Stage &stage, bool copies)
 		found.tracks = {logged_track("logger 1", first.finish()), logged_track("logger 1", second.finish())};
 		return found;
 	}
-	Copier copier(device, Work::CopyToHost, COPY_CHUNK), other(device, Work::CopyToHost, COPY_CHUNK);
+	Copier copier(device, Work::CopyToHost, chunk_bytes), other(device, Work::CopyToHost, chunk_bytes);
 	auto over = [&](u64) { return stage.stop || stage.failed; };
 	Spans spans;
 	std::exception_ptr failure;
@@ -269,8 +269,8 @@ Trace measure(const Options &options, const Measurement &m)
 	else {
 		Processes processes;
 		if (m.processes == 1 && (m.experiment == "fig6" || m.experiment == "fig7")) {
-			bool copies = m.experiment == "fig7";
-			processes.start([copies](Stage &stage) { return run_two_streams(stage, copies); });
+			u64 chunk = m.experiment == "fig7" ? m.chunk_bytes : 0;
+			processes.start([chunk](Stage &stage) { return run_two_streams(stage, chunk); });
 		} else if (m.experiment == "fig6")
 			for (u32 i = 0; i < 2; i++)
 				processes.start([i](Stage &stage) { return run_logger(stage, i); });
@@ -289,8 +289,9 @@ Trace measure(const Options &options, const Measurement &m)
 							    {"task 4", false, true}}
 					: std::vector<Task>{{"logger", true, false}, {"copy", false, true}};
 			for (const Task &t : tasks)
-				processes.start(
-					[t](Stage &stage) { return run_task(stage, t.name, t.logs, t.copies); });
+				processes.start([t, chunk = m.chunk_bytes](Stage &stage) {
+					return run_task(stage, t.name, t.logs, t.copies ? chunk : 0);
+				});
 		}
 		u32 count = m.processes == 1 ? 1 : m.experiment == "fig8" ? 4 : 2;
 		processes.wait_until_ready(count);

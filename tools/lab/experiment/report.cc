@@ -28,13 +28,16 @@ json spans_json(const Spans &spans)
 std::string verdict_text(const Trace &trace, const Verdict &verdict, const Style &style)
 {
 	std::string text = title_of(trace.experiment, trace.gpu, trace.simulated, trace.without) + '\n';
-	Table table({"<Task", "<Work", "Slices", "Active ms", "Median ms", "MiB"});
+	Table table({"<Task", "<Work", "Slices", "Active ms", "Median ms", "+/- ms", "MiB"});
 
 	for (const Track &t : trace.tracks) {
 		Spans active = active_spans(t);
+		s64 chunk = active.size() > 1 ? chunk_ns(t) : 0;
 		table.add({replace_controls(t.task), work_name(t.work), std::to_string(active.size()),
-			   fmt::format("{:.3f}", to_ms(total_length(active))),
-			   fmt::format("{:.3f}", median_of(lengths_ms(active))),
+			   fmt::format("{:.3f}",
+				       to_ms(total_length(active) + chunk * (static_cast<s64>(active.size()) - 1))),
+			   fmt::format("{:.3f}", median_of(lengths_ms(active)) + to_ms(chunk)),
+			   chunk ? fmt::format("{:.3f}", to_ms(chunk)) : "-",
 			   t.bytes ? fmt::format("{}", t.bytes * t.spans.size() >> 20) : "-"});
 	}
 	if (!trace.tracks.empty())

@@ -16,7 +16,7 @@ namespace {
 
 constexpr s64 US = 1000, MS = 1000 * US;
 constexpr s64 KERNEL_SLICE = 2 * MS, COPY_SLICE = 1049 * US;
-constexpr s64 CHUNK_TIME = 87 * US; // 12 GB/s, about PCI Express 3.0 with 16 lanes
+constexpr s64 MIB_TIME = 87 * US; // 12 GB/s, about PCI Express 3.0 with 16 lanes
 
 // The spans of task number task of count tasks that take turns.
 Spans take_turns(s64 from, s64 to, s64 slice, u32 task, u32 count)
@@ -29,10 +29,11 @@ Spans take_turns(s64 from, s64 to, s64 slice, u32 task, u32 count)
 }
 
 // Cuts the times in which a copy advances into chunks. The first chunk after an interruption includes the interruption.
-Track copy_track(const std::string &task, Work work, const Spans &advances)
+Track copy_track(const std::string &task, u64 chunk_bytes, const Spans &advances)
 {
-	Track track{.task = task, .work = work, .bytes = COPY_CHUNK};
-	s64 left = CHUNK_TIME, begin = advances.empty() ? 0 : advances.front().from;
+	Track track{.task = task, .work = Work::CopyToHost, .bytes = chunk_bytes};
+	const s64 chunk = MIB_TIME * static_cast<s64>(chunk_bytes) >> 20;
+	s64 left = chunk, begin = advances.empty() ? 0 : advances.front().from;
 
 	for (const Span &s : advances)
 		for (s64 at = s.from; at < s.to;) {
@@ -43,7 +44,7 @@ Track copy_track(const std::string &task, Work work, const Spans &advances)
 				continue;
 			track.spans.push_back({begin, at});
 			begin = at;
-			left = CHUNK_TIME;
+			left = chunk;
 		}
 	return track;
 }
@@ -87,7 +88,7 @@ void simulate_copies(Trace &t, const Simulation &s)
 	bool both = s.without == "R4" || s.processes == 1;
 
 	for (u32 i = 0; i < 2; i++)
-		t.tracks.push_back(copy_track(fmt::format("copy {}", s.processes == 1 ? 1 : i + 1), Work::CopyToHost,
+		t.tracks.push_back(copy_track(fmt::format("copy {}", s.processes == 1 ? 1 : i + 1), s.chunk_bytes,
 					      both ? Spans{{0, end}} : take_turns(0, end, COPY_SLICE, i, 2)));
 }
 
@@ -106,9 +107,9 @@ void simulate_four(Trace &t, const Simulation &s)
 		copies[0] = intersect_spans(copies[0], kernels[1]);
 	t.tracks = {{.task = "task 1", .spans = kernels[0]},
 		    {.task = "task 2", .spans = kernels[1]},
-		    copy_track("task 2", Work::CopyToHost, copies[0]),
-		    copy_track("task 3", Work::CopyToHost, copies[1]),
-		    copy_track("task 4", Work::CopyToHost, copies[2])};
+		    copy_track("task 2", s.chunk_bytes, copies[0]),
+		    copy_track("task 3", s.chunk_bytes, copies[1]),
+		    copy_track("task 4", s.chunk_bytes, copies[2])};
 }
 
 void simulate_one_runlist(Trace &t, const Simulation &s)
@@ -121,7 +122,7 @@ void simulate_one_runlist(Trace &t, const Simulation &s)
 	Spans kernel = s.without == "R4" ? gaps_of(copy) : Spans{{0, end}};
 	t.shared_runlist = true;
 	t.tracks = {{.task = "logger", .spans = kernel},
-		    copy_track("copy", Work::CopyToHost, s.without == "R5" ? Spans{{0, end}} : copy)};
+		    copy_track("copy", s.chunk_bytes, s.without == "R5" ? Spans{{0, end}} : copy)};
 }
 
 void simulate_uploads(Trace &t, const Simulation &s)

@@ -9,6 +9,7 @@ struct Simulation {
 	std::string experiment; // name of one of kinds()
 	std::string without{};  // "R4": the rule that does not hold; empty: all hold
 	u32 processes = 2;      // fig6, fig7
+	u64 chunk_bytes = COPY_CHUNK; // fig7 to fig9
 };
 
 // The kernels of Fig. 5: nine streams with four kernels each.

@@ -50,13 +50,18 @@ std::vector<double> lengths_ms(const Spans &spans)
 	return lengths;
 }
 
+s64 chunk_ns(const Track &track)
+{
+	return track.bytes ? static_cast<s64>(median_of(lengths_ms(track.spans)) * 1e6) : 0;
+}
+
 Spans active_spans(const Track &track)
 {
 	Spans active;
 
 	if (!track.bytes)
 		return track.spans;
-	s64 median = static_cast<s64>(median_of(lengths_ms(track.spans)) * 1e6);
+	s64 median = chunk_ns(track);
 	s64 limit = std::max(static_cast<s64>(GAP_FACTOR * static_cast<double>(median)), median + LEAST_GAP_NS);
 	for (const Span &chunk : track.spans) {
 		if (chunk.to - chunk.from > limit)

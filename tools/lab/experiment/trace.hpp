@@ -10,7 +10,8 @@
 
 namespace tool::experiment {
 
-// Bytes of copies, measured and simulated: each chunk of one that is timed, and one beside an upload (fig10).
+// Bytes of copies, measured and simulated: each chunk of one that is timed, unless another size is asked for, and one beside an
+// upload (fig10).
 constexpr u64 COPY_CHUNK = u64{1} << 20, UPLOAD_COPY = 128 * COPY_CHUNK;
 
 using blocks::s64;
@@ -53,6 +54,9 @@ std::string title_of(const std::string &experiment, const std::string &gpu, bool
 // The times in which chunks of a copy followed one another. A chunk that took over three times the median, and 100 us more, was
 // interrupted at an unknown time, and is left out. Other works: all spans.
 Spans active_spans(const Track &track);
+// The median time of a copy's chunk; 0 of other works. The part of an interrupted chunk that was copied before the interruption is
+// unknown: on average a half, so that a slice of active_spans() is a chunk short, half at each end, and a gap a chunk long.
+s64 chunk_ns(const Track &track);
 Spans clip(const Spans &spans, Span window);
 s64 total_length(const Spans &spans);
 // Length of the times in both.
