@@ -456,3 +456,20 @@ def test_random_scenarios_equal_the_simulation(tmp_path: pathlib.Path) -> None:
                     assert kernel[way]["times"] == pytest.approx([t + 7e-6 for t in simulated[name][way]["times"]])
         for log in ("a.json", "b.json"):
             assert "no rule is violated" in run_tool("blocks", "--check", str(tmp_path / log)), number
+
+
+@pytest.mark.parametrize("words,last", (((), ("K9", "K10")), (("--channel-order", "10"), ("K10", "K9"))))
+def test_streams_that_wait_get_channels_in_an_order_of_choice(
+        tmp_path: pathlib.Path, words: "tuple[str, ...]", last: "tuple[str, str]") -> None:
+    """RTAS'24, VI-A: ten jobs, a large kernel in a stream of each, released in order, and eight channels. By hand: a
+    kernel of 8 blocks of 10 ms, of which 4 fit, takes 20 ms, and is dispatched after 10. When K1 is, K9 and K10 wait
+    for its channel; who gets it runs after K8, and the other one last. Seen failing without the option."""
+    jobs = [make_spin(block_count=8, additional_info=10000000, release_time=n / 1000) for n in range(10)]
+    file, log = write_scenario(tmp_path, *jobs), tmp_path / "a.json"
+    run_tool("probe-kernels", file, "--simulate", *words, "-o", str(log))
+    starts = {name: kernel["block_times"][0] for name, kernel in kernels_of(read_log(log)).items()}
+    order = [*(f"K{n}" for n in range(1, 9)), *last]
+    assert [starts[name] for name in order] == pytest.approx([0.02 * n for n in range(10)])
+    assert "no rule is violated" in run_tool("blocks", "--check", str(log))
+    done = gpulens("probe-kernels", file, "--simulate", "--channel-order", "11")
+    assert done.returncode == 2 and ": has 10 streams, not 11" in done.stderr

@@ -87,7 +87,8 @@ int probe_command(const Options &options, const ProbeOptions &probe_options)
 		machine = probe_machine(program);
 		check_fits(scenario, machine);
 	}
-	Log log = probe_options.simulate ? predict(scenario, machine) : run_scenario(program, scenario);
+	Log log = probe_options.simulate ? predict(scenario, machine, probe_options.channel_order)
+					 : run_scenario(program, scenario);
 	if (!probe_options.file.empty())
 		write_file(probe_options.file, dump_log(log_json(log)));
 	if (!probe_options.folder.empty())

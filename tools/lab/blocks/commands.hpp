@@ -15,6 +15,7 @@ struct ProbeOptions {
 	// Of the simulated GPU; nothing: as the figure's GPU, or a Jetson TX2.
 	std::optional<u32> sms{}, threads_per_sm{}, sms_per_tpc{}, grids{}, copy_engines{};
 	std::optional<double> copy_rate{}; // GB/s
+	std::vector<u32> channel_order{};  // streams, from 1, that get a channel before others; simulated
 	ProgramOptions program;
 	std::string file;   // the log is written to; empty: none
 	std::string folder; // a log for each stream is written to; empty: none

@@ -21,9 +21,9 @@ constexpr s64 NEVER = INT64_MAX;
 // The work of one process: its streams, and what of the GPU its blocks use.
 class Context {
 public:
-	Context(Log &log, const Machine &machine, size_t streams)
-		: log_(log), sms_(machine.sms, {machine.threads_per_sm, machine.blocks_per_sm}), streams_(streams),
-		  engines_(std::clamp(machine.copy_engines, 1U, 2U))
+	Context(Log &log, const Machine &machine, size_t streams, const std::vector<u32> &first)
+		: log_(log), first_(first), sms_(machine.sms, {machine.threads_per_sm, machine.blocks_per_sm}),
+		  streams_(streams), engines_(std::clamp(machine.copy_engines, 1U, 2U))
 	{
 	}
 
@@ -216,6 +216,9 @@ private:
 		s.queued = false;
 	}
 
+	// Returns the stream's place in first_; that of others is its end.
+	auto rank(u32 stream) const { return std::find(first_.begin(), first_.end(), stream + 1); }
+
 	// Rule R2: a stream keeps its channel until the last of its kernels is dispatched. Returns whether a stream got
 	// one.
 	bool give_channels()
@@ -227,9 +230,11 @@ private:
 				s.channel = false;
 				held_--;
 			}
-		for (; !waiting_.empty() && held_ < log_.machine.channels; waiting_.pop_front()) {
-			StreamState &s = streams_[waiting_.front()];
-			s.channel = given = true;
+		while (!waiting_.empty() && held_ < log_.machine.channels) {
+			auto next = std::min_element(waiting_.begin(), waiting_.end(),
+						     [this](u32 a, u32 b) { return rank(a) < rank(b); });
+			streams_[*next].channel = given = true;
+			waiting_.erase(next);
 			held_++;
 		}
 		if (given)
@@ -301,6 +306,7 @@ private:
 	}
 
 	Log &log_;
+	const std::vector<u32> &first_; // streams that get a channel first, from 1
 	std::vector<FreeSm> sms_;
 	std::vector<StreamState> streams_;
 	std::vector<Progress> progress_;  // by kernel
@@ -313,9 +319,9 @@ private:
 
 class Simulation {
 public:
-	Simulation(const Scenario &scenario, const Machine &machine)
+	Simulation(const Scenario &scenario, const Machine &machine, const std::vector<u32> &first)
 		: scenario_(scenario), log_(empty_log(scenario, machine)), loops_(scenario.benchmarks.size()),
-		  contexts_(log_.processes(), Context(log_, machine, scenario.benchmarks.size())),
+		  contexts_(log_.processes(), Context(log_, machine, scenario.benchmarks.size(), first)),
 		  engines_(contexts_[0].engines())
 	{
 	}
@@ -486,9 +492,13 @@ private:
 
 } // namespace
 
-Log predict(const Scenario &scenario, const Machine &machine)
+Log predict(const Scenario &scenario, const Machine &machine, const std::vector<u32> &first)
 {
 	check_fits(scenario, machine);
+	for (u32 stream : first)
+		if (!stream || stream > scenario.benchmarks.size())
+			throw Error(Error::Input, fmt::format("{}: has {} streams, not {}", scenario.name,
+							      scenario.benchmarks.size(), stream));
 	for (const Benchmark &b : scenario.benchmarks) {
 		if (b.plugin && b.kernels.empty())
 			throw Error(Error::Input,
@@ -504,7 +514,7 @@ Log predict(const Scenario &scenario, const Machine &machine)
 				throw Error(Error::Input, where + "shared memory is not simulated");
 		}
 	}
-	return Simulation(scenario, machine).run();
+	return Simulation(scenario, machine, first).run();
 }
 
 } // namespace tool::blocks

@@ -10,7 +10,7 @@
 //	overlap		a kernel waits for kernels ahead in the queue whose masks have a TPC of its own; RTAS'23 shows that
 //			disjoint masks do not wait (Fig. 3), and that a mask within another one waits (Fig. 11)
 //	channels	R2 defines that streams wait for channels, but not their order (its Corollary 2: not first come, first
-//			served). Here it is first come, first served
+//			served). Here it is first come, first served, but for streams that the caller puts first
 //	copies		need no channel, and take a time that is proportional to their bytes; the queue of a copy engine is
 //			first come, first served, whatever the priority
 //	processes	take turns of 2 ms (RTAS'24, Fig. 6) in a cycle, and give up their turn when they have no work. Time runs
@@ -23,6 +23,8 @@ namespace tool::blocks {
 // Returns the log of the simulation. Throws Error (Input) for a kernel whose run time is not known in advance (all but
 // spin), for shared memory, which the rules do not cover, for blocks that do not fit on an SM, and for copies of several
 // processes: no source says how those share a copy engine.
-Log predict(const Scenario &scenario, const Machine &machine);
+// first: streams that get a channel before all others that wait, in this order, counted from 1. Throws Error (Input) for one that
+// the scenario does not have.
+Log predict(const Scenario &scenario, const Machine &machine, const std::vector<u32> &first = {});
 
 } // namespace tool::blocks

@@ -64,6 +64,13 @@ void add_probe_kernels(CLI::App &parser, CommandLine &line)
 		      "needs, else 8)")
 		->type_name("N")
 		->check(in_range(1U, 32U));
+	parser.add_option("--channel-order", options->channel_order,
+			  "streams, by number (10,9), that get a channel of the simulated GPU before others that wait; "
+			  "those get one in the order in which they came")
+		->type_name("LIST")
+		->delimiter(',')
+		->allow_extra_args(false)
+		->needs(simulate);
 	parser.add_option("--device", options->program.device, "CUDA device number (default: 0)")
 		->type_name("N")
 		->excludes(simulate);
