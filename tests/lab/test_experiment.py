@@ -299,6 +299,24 @@ def test_a_net_is_measured(tmp_path: pathlib.Path) -> None:
             assert instance["mean_ms"] == pytest.approx(96 / instance["tpcs"])
 
 
+def test_a_tpc_more_may_bring_little(tmp_path: pathlib.Path) -> None:
+    """RTAS'23 of Fig. 14: the second TPC halves the time, 70 ms then, and the third one saves "14 % (10 ms)", where
+    inverse proportion would save 70 / 3. So 80 ms of the net are shared by two TPCs at most and 60 by all, which gives
+    48.57 ms on seven: the last one saves 10/7 of 50 ms, 0.20 of 50 / 7. With 96 ms / TPCs each brings its share.
+    Seen failing with the times of instance A for both."""
+    shutil.copy(ROOT / "tests/support/fake_torch.py", tmp_path / "torch.py")
+    words = ("--job", "net", "--for", "2s")
+    splits = measure_one("fig14", tmp_path, *words, PYTHONPATH=str(tmp_path), FAKE_TORCH_MS="80,60")
+    assert [round(share, 2) for share in splits["numbers"]["tpc_benefits"]] == [1, 0.43, 0.33, 0.27, 0.23, 0.20]
+    assert splits["verdict"] == splits["numbers"]["obs_3"] == "seen"
+    assert splits["notes"][-1] == (
+        "RTAS'23, Obs. 3, seen: TPC number 7 brings least: it shortens a job by 2.9 %, 0.20 of what it would if time "
+        "were in inverse proportion to TPCs")
+    splits = measure_one("fig14", tmp_path, *words, PYTHONPATH=str(tmp_path))
+    assert splits["numbers"]["tpc_benefits"] == pytest.approx([1] * 6)
+    assert (splits["verdict"], splits["numbers"]["obs_3"]) == ("seen", "cannot be told")
+
+
 def test_a_program_is_run_in_processes() -> None:
     """Each instance is a process under a limit; one that fails is named. Seen failing with B never started again."""
     done = run_gpulens("--json", "experiment", "fig14", "--program", "sleep 0.02; true", "--for", "1ms")

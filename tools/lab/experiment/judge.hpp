@@ -14,6 +14,7 @@ struct Verdict {
 	Finding finding = Finding::Unknown;
 	std::string rule;       // "R4"
 	std::string sentence{}; // with the numbers that it is based on
+	std::string also{};     // what is seen of another rule, which the finding does not depend on; empty: nothing
 	nlohmann::ordered_json numbers = nlohmann::ordered_json::object();
 };
 

@@ -26,6 +26,7 @@ constexpr double HARMED = 1.5;      // a neighbour that makes a job take so many
 constexpr double PROTECTED = 1.1;   // and one that makes it take less than this does not
 constexpr double NOT_SLOWER = 1.02; // an additional TPC slows a job, if it takes more than so many times as long
 constexpr double NEARLY = 1.05;     // packed and distributed take the same time
+constexpr double LITTLE = 0.5; // at most so much of what a TPC would bring if time were in inverse proportion to TPCs
 constexpr double GAINS = 1.3; // the largest partition's job is at least so many times as fast as the smallest one's
 
 double mean_of(const std::vector<double> &ms)
@@ -116,6 +117,33 @@ Verdict judge_sizes(const TimeTable &table)
 	return v;
 }
 
+// Obs. 3 says that a TPC more may bring little: a job to which each one brings its share does not refute it.
+void judge_benefits(const TimeTable &table, Verdict &v)
+{
+	std::vector<double> benefits;
+	double before = 0, least_percent = 0;
+	size_t least = 0;
+
+	for (size_t n = 1; n <= table.rows.size(); n++) {
+		double now = (mean_of(table.rows[n - 1].ms) + mean_of(table.rows[table.rows.size() - n].other_ms)) / 2;
+		if (n > 1) {
+			benefits.push_back((1 - now / before) * static_cast<double>(n));
+			if (!least || benefits.back() < benefits[least - 2]) {
+				least = n;
+				least_percent = 100 * (1 - now / before);
+			}
+		}
+		before = now;
+	}
+	bool little = benefits[least - 2] <= LITTLE && v.numbers["gain"].get<double>() >= GAINS;
+	v.numbers["tpc_benefits"] = benefits;
+	v.numbers["obs_3"] = finding_name(little ? Finding::Seen : Finding::Unknown);
+	v.also = fmt::format(
+		"RTAS'23, Obs. 3, {}: TPC number {} brings least: it shortens a job by {:.1f} %, {:.2f} of what it "
+		"would if time were in inverse proportion to TPCs",
+		v.numbers["obs_3"].get<std::string>(), least, least_percent, benefits[least - 2]);
+}
+
 Verdict judge_splits(const TimeTable &table)
 {
 	Verdict v{.finding = Finding::Unknown, .rule = "RTAS'23, Obs. 2", .sentence = {}};
@@ -143,6 +171,7 @@ Verdict judge_splits(const TimeTable &table)
 		choose_text(v.finding, "splits adjust times of jobs", "splits do not adjust times of jobs",
 			    "the effect of splits is not clear"),
 		gain, table.rows.back().setup.tpcs, table.rows.front().setup.tpcs, worst);
+	judge_benefits(table, v);
 	return v;
 }
 

@@ -133,7 +133,7 @@ std::string table_text(const TimeTable &table, const Verdict &verdict, const Sty
 	std::string text = replace_controls(table_title(table)) + '\n' + out.str(style);
 	for (const std::string &note : table.notes)
 		text += "Note: " + note + '\n';
-	return text + verdict_line(verdict) + '\n';
+	return text + verdict.also + (verdict.also.empty() ? "" : "\n") + verdict_line(verdict) + '\n';
 }
 
 json table_json(const TimeTable &table, const Verdict &verdict)
@@ -156,6 +156,8 @@ json table_json(const TimeTable &table, const Verdict &verdict)
 	out["within"] = table.within;
 	out["rows"] = rows;
 	out["notes"] = table.notes;
+	if (!verdict.also.empty())
+		out["notes"].push_back(verdict.also);
 	return out;
 }
 
@@ -177,7 +179,9 @@ std::string table_csv(const TimeTable &table)
 std::string table_svg(const TimeTable &table, const Verdict &verdict)
 {
 	double y = 12, most = 0;
-	std::string body = text_lines(table_title(table), y, " class=\"title\"") + text_lines(verdict_line(verdict), y);
+	std::string body = text_lines(table_title(table), y, " class=\"title\"") +
+			   text_lines(verdict_line(verdict), y) +
+			   (verdict.also.empty() ? "" : text_lines(verdict.also, y));
 	double top = y + 40;
 
 	for (const Row &row : table.rows)
