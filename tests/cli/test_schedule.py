@@ -215,8 +215,13 @@ def test_a_job_that_has_not_ended_is_late(tmp_path: pathlib.Path) -> None:
     do not end in 30 ms; the first is late by 24. Seen failing where only missed jobs were counted."""
     path = tmp_path / "policy.json"
     path.write_text(json.dumps(make_policy(
+    assert (urgent["response_bound_ns"], other["response_bound_ns"]) == (10000000, None)  # a slice of H, and 2 ms
+    assert urgent["events"] == {"arrived": 3, "ended": 3, "budgets_used_up": 0}
+    assert document["skipped_entries"] == 0
         "fixed-priority",
         {"name": "H", "slice_us": 8000, "priority": 0, "load": {"endless": True}},
+    assert "U                 10.000 ms  10.000 ms |         3         3         0" in text
+    assert "5 switches by the time slices, which skipped 0 entries without work; 6 by the policy\n" in text
         {"name": "U", "slice_us": 8000, "priority": 1, "deadline_ms": 5, "period_ms": 10,
          "load": {"length_ms": 2, "first_ms": 1}})))
     urgent = json.loads(gpulens("--json", "schedule", "--simulate", str(path), "--for", "30ms").stdout)["tasks"][1]

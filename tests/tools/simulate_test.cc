@@ -106,6 +106,31 @@ TEST(Simulate, TheWaitAcrossTheEndOfTheListCounts)
 		  (std::vector<u64>{7000, 7020, 520}));
 }
 
+// Capodieci et al., section 2: a job arrives right after a slot of its TSG, and all others always have work. H2 of Figure 1 waits
+// 6000 us before each slot of 1500. a of the list above has waits of 1000, 3000, 20000, 1000, 3000 and 50 us between its slots of
+// 100: the worst two are 3000 and 20000, three 24000, six 28050, seven these and 20000. A switch before each other slot and
+// before its own: 4 * 10 us for each of H2's slots. Seen failing with the longest wait before each slot.
+TEST(Simulate, AResponseIsBoundByTheWorstWaitsInARow)
+{
+	Simulation paper = simulate_words({"H1:high:1000", "H2:high:1500", "H3:high:3000", "B:low:2000"});
+	auto bound = [](const Simulation &s, size_t tsg, u64 us, u64 switch_us = 0) {
+		return tool::bound_response_ns(s, tsg, us * 1000, switch_us * 1000) / 1000;
+	};
+
+	EXPECT_EQ(bound(paper, 1, 1000), 7000u);
+	EXPECT_EQ(bound(paper, 1, 1500), 7500u);
+	EXPECT_EQ(bound(paper, 1, 1501), 13501u);
+	EXPECT_EQ(bound(paper, 1, 4000), 22000u);
+	EXPECT_EQ(bound(paper, 1, 4000, 10), 22120u);
+	Simulation s = simulate_words({"a:high:100", "b:medium:1000", "c:medium:3000", "d:low:20000", "e:low:50"});
+	EXPECT_EQ(bound(s, 0, 100), 20100u);
+	EXPECT_EQ(bound(s, 0, 200), 23200u);
+	EXPECT_EQ(bound(s, 0, 300), 24300u);
+	EXPECT_EQ(bound(s, 0, 600), 28650u);
+	EXPECT_EQ(bound(s, 0, 700), 48750u);
+	EXPECT_EQ(bound(simulate_words({"a:low:100"}), 0, 5000, 10), 5000u);
+}
+
 // A TSG's channels share its time slice, and are entries of the list each time.
 TEST(Simulate, ChannelsAreEntriesAndShareTheSlice)
 {

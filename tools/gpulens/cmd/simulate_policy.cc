@@ -17,10 +17,9 @@ namespace {
 using namespace schedule;
 using json = nlohmann::ordered_json;
 
-std::vector<Slot> build_slots(const PolicyFile &policy)
+Simulation build_list(const PolicyFile &policy)
 {
 	std::vector<SimulatedTsg> tsgs;
-	std::vector<Slot> slots;
 
 	for (const PolicyTask &t : policy.tasks) {
 		SimulatedTsg tsg;
@@ -33,9 +32,7 @@ std::vector<Slot> build_slots(const PolicyFile &policy)
 	if (s.overflows)
 		throw Error(Error::Input, fmt::format("{}: the runlist would have {} entries, more than {}",
 						      policy.name, s.entries, s.max_entries));
-	for (size_t task : s.slots)
-		slots.push_back({task, u64{s.tsgs[task].slice_us} * 1000});
-	return slots;
+	return s;
 }
 
 // A change in percent, "-64.6" for less; "-" where there is nothing to compare.
@@ -69,6 +66,7 @@ PolicySimulation simulate_policy_file(PolicyFile policy, u64 end_ns, u64 switch_
 {
 	PolicySimulation s;
 	std::vector<Load> loads;
+	std::vector<Slot> slots;
 
 	if (policy.policy == Policy::Interleaved)
 		throw Error(Error::Input, policy.name + ": the policy interleaved is what --simulate compares others "
@@ -82,7 +80,12 @@ PolicySimulation simulate_policy_file(PolicyFile policy, u64 end_ns, u64 switch_
 	s.end_ns = end_ns;
 	s.switch_ns = switch_ns;
 	std::vector<Task> tasks = s.policy.plain_tasks();
-	s.slices = simulate_slices(build_slots(s.policy), tasks, loads, end_ns, {.switch_ns = switch_ns});
+	Simulation list = build_list(s.policy);
+	for (size_t task : list.slots)
+		slots.push_back({task, u64{list.tsgs[task].slice_us} * 1000});
+	for (size_t i = 0; i < loads.size(); i++)
+		s.bounds_ns.push_back(loads[i].endless ? 0 : bound_response_ns(list, i, loads[i].length_ns, switch_ns));
+	s.slices = simulate_slices(slots, tasks, loads, end_ns, {.switch_ns = switch_ns});
 	s.scheduled =
 		simulate_policy(s.policy.policy, tasks, loads, s.policy.quantum_ns, end_ns, {.switch_ns = switch_ns});
 	return s;
@@ -107,6 +110,19 @@ std::string policy_simulation_text(const PolicySimulation &s)
 				    format_duration(a.ran_ns), worst(b), format_missed(b, deadline),
 				    format_duration(b.ran_ns), format_change(a.worst_ns, b.worst_ns));
 	}
+	text += fmt::format("\n{:<16} {:>10} {:>10} | {:>9} {:>9} {:>9}\n", "task", "P", "R", "A", "B", "C");
+	for (size_t i = 0; i < s.policy.tasks.size(); i++) {
+		const PolicyTask &t = s.policy.tasks[i];
+		const TaskResult &r = s.scheduled.tasks[i];
+		text += fmt::format("{:<16} {:>10} {:>10} | {:>9} {:>9} {:>9}\n", t.task.name,
+				    t.task.period_ns ? format_duration(t.task.period_ns) : "-",
+				    s.bounds_ns[i] ? format_duration(s.bounds_ns[i]) : "-", r.arrived, r.jobs,
+				    r.exhausted);
+	}
+	text += fmt::format("\nR: the longest response by the time slices, if all others always have work\n"
+			    "A, B, C: by the policy, jobs that arrived, jobs that ended, budgets that were used up\n"
+			    "{} switches by the time slices, which skipped {} entries without work; {} by the policy\n",
+			    s.slices.switches, s.slices.skipped, s.scheduled.switches);
 	for (size_t i = 0; i < s.policy.tasks.size(); i++)
 		for (auto [results, how] :
 		     {std::pair{&s.slices.tasks[i], "time slices"}, std::pair{&s.scheduled.tasks[i], "policy"}})
@@ -128,6 +144,11 @@ json policy_simulation_json(const PolicySimulation &s)
 				 {"length_ns", t.load.endless ? json(nullptr) : json(t.load.length_ns)},
 				 {"deadline_ns", deadline ? json(deadline) : json(nullptr)},
 				 {"period_ns", t.task.period_ns ? json(t.task.period_ns) : json(nullptr)},
+				 {"response_bound_ns", s.bounds_ns[i] ? json(s.bounds_ns[i]) : json(nullptr)},
+				 {"events",
+				  {{"arrived", s.scheduled.tasks[i].arrived},
+				   {"ended", s.scheduled.tasks[i].jobs},
+				   {"budgets_used_up", s.scheduled.tasks[i].exhausted}}},
 				 {"interleaved", result_json(s.slices.tasks[i])},
 				 {"scheduled", result_json(s.scheduled.tasks[i])}});
 	}
@@ -136,6 +157,7 @@ json policy_simulation_json(const PolicySimulation &s)
 		{"end_ns", s.end_ns},
 		{"switch_ns", s.switch_ns},
 		{"switches", {{"interleaved", s.slices.switches}, {"scheduled", s.scheduled.switches}}},
+		{"skipped_entries", s.slices.skipped},
 		{"tasks", tasks}};
 }
 

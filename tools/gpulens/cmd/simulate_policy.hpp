@@ -12,6 +12,7 @@ struct PolicySimulation {
 	schedule::PolicyFile policy;
 	u64 end_ns = 0, switch_ns = 0;
 	schedule::SimulatedRun slices, scheduled;
+	std::vector<u64> bounds_ns{}; // by task: bound_response_ns() by the time slices; 0: an endless load
 };
 
 // Throws Error for a task without a load, or a runlist that is too long.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 #include <utility>
 
 namespace tool {
@@ -100,6 +101,34 @@ Simulation interleave_tsgs(std::vector<SimulatedTsg> tsgs, u32 max_entries)
 		s.shares[tsg].slots++;
 	find_waits(s);
 	return s;
+}
+
+u64 bound_response_ns(const Simulation &s, size_t tsg, u64 length_ns, u64 switch_ns)
+{
+	auto slice_ns = [&s](size_t of) { return u64{s.tsgs[of].slice_us} * 1000; };
+	size_t entries = s.slots.size(),
+	       first = size_t(std::find(s.slots.begin(), s.slots.end(), tsg) - s.slots.begin());
+	u64 wait = 0, round = 0;
+	std::vector<u64> waits; // from each slot of the TSG to the next one
+
+	for (size_t i = 1; i <= entries; i++) {
+		size_t slot = s.slots[(first + i) % entries];
+		if (slot != tsg) {
+			wait += slice_ns(slot) + switch_ns;
+			continue;
+		}
+		waits.push_back(wait + (wait ? switch_ns : 0));
+		round += waits.back();
+		wait = 0;
+	}
+	u64 slots = (length_ns + slice_ns(tsg) - 1) / slice_ns(tsg), longest = 0;
+	size_t rest = slots % waits.size();
+	u64 sum = std::accumulate(waits.begin(), waits.begin() + long(rest), u64{0});
+	for (size_t i = 0; i < waits.size(); i++) {
+		longest = std::max(longest, sum);
+		sum += waits[(i + rest) % waits.size()] - waits[i];
+	}
+	return slots / waits.size() * round + longest + length_ns;
 }
 
 } // namespace tool

@@ -57,5 +57,9 @@ struct Simulation {
 };
 
 Simulation interleave_tsgs(std::vector<SimulatedTsg> tsgs, u32 max_entries = DEFAULT_MAX_ENTRIES);
+// Returns the bound R of the paper's section 2 on the response time of a job of a TSG that needs the GPU for length_ns (C) and
+// finds the earlier ones ended: it arrives right after a slot of its TSG, and all others always have work. switch_ns: of a context
+// switch. The list must not overflow.
+u64 bound_response_ns(const Simulation &s, size_t tsg, u64 length_ns, u64 switch_ns);
 
 } // namespace tool

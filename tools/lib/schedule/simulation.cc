@@ -33,6 +33,7 @@ public:
 		auto [at, task] = *arrivals_.begin();
 		State &s = states_[task];
 		arrivals_.erase(arrivals_.begin());
+		run_.tasks[task].arrived++;
 		if (s.waiting.empty())
 			s.left = length_of(task);
 		s.waiting.push_back(at);
@@ -146,6 +147,8 @@ SimulatedRun simulate_policy(Policy policy, const std::vector<Task> &tasks, cons
 		if (ended)
 			scheduler.end_job(task, now);
 	}
+	for (size_t i = 0; i < tasks.size(); i++)
+		run.tasks[i].exhausted = scheduler.exhaustions(i);
 	jobs.count_late(end_ns);
 	return run;
 }
@@ -170,6 +173,7 @@ SimulatedRun simulate_slices(const std::vector<Slot> &slots, const std::vector<T
 		}
 		const Slot &slot = slots[(cursor + skipped) % slots.size()];
 		cursor = (cursor + skipped + 1) % slots.size();
+		run.skipped += skipped;
 		if (on != static_cast<int>(slot.task)) {
 			run.switches += on != NO_TASK;
 			now = std::min(end_ns, now + (on == NO_TASK ? 0 : costs.switch_ns));

@@ -39,7 +39,9 @@ struct FinishedJob {
 };
 
 struct TaskResult {
-	u64 jobs = 0;   // finished
+	u64 arrived = 0;   // jobs: event A of Capodieci et al. (scheduler.hpp)
+	u64 jobs = 0;      // finished: event B
+	u64 exhausted = 0; // budgets: event C
 	u64 missed = 0; // their deadline; those too that are not finished although their deadline is over
 	u64 worst_ns = 0, total_ns = 0; // response times of finished jobs
 	u64 late_ns = 0;                // at the end, of the job that is not finished and most late
@@ -51,6 +53,7 @@ struct SimulatedRun {
 	std::vector<FinishedJob> finished; // in this order
 	std::vector<TaskResult> tasks;
 	u64 switches = 0;
+	u64 skipped = 0; // entries of the list without work, before one with work
 };
 
 // Both simulate from 0 to the end. At one instant, jobs first end, then arrive, in the order of tasks. Deadlines are those of
