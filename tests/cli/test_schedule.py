@@ -93,12 +93,14 @@ def test_a_wrong_policy_is_refused_by_the_item_and_changes_nothing(proc: pathlib
 
 
 def test_a_dry_run_says_what_it_would_write(proc: pathlib.Path) -> None:
-    """Tasks, their parameters and the writes of a hold; nothing is written, and no right is needed."""
+    """Tasks, their parameters and the writes of a hold; nothing is written, and no right is needed. The last line says why
+    nothing could be written. Seen failing without that line."""
     gpu = f"{proc}/gpu0/"
     status, out, err = run_policy(proc, make_policy(
         "edf", {**SERVER, "slice_us": 500}, {"name": "b", "tsg": "0:5", "tenant": "t", "weight": 2}), "--dry-run")
     assert (status, err) == (0, "")
-    assert out.splitlines() == [
+    refused = f"no right to schedule: {gpu}hold_channel: ENOENT: "
+    assert out.splitlines()[:-1] == [
         "policy edf on GPU 0, 2 tasks",
         "task a: TSG 3 on runlist 0 (GR0); 5.000 ms of each 10.000 ms, soft server",
         f"  would write 3 500 to {gpu}tsg_timeslice, and undo it at the end",
@@ -107,10 +109,17 @@ def test_a_dry_run_says_what_it_would_write(proc: pathlib.Path) -> None:
         "task b: TSG 5 on runlist 0 (GR0); best effort, weight 2 of tenant t",
         f"  to hold it, would write 16 to {gpu}hold_channel and 5 to {gpu}preempt_tsg",
         f"  to release it, would write 16 to {gpu}enable_channel", UNKNOWN]
+    assert out.splitlines()[-1].startswith(f"as it is, the command would end: {refused}")
     assert not (proc.parent / "state").exists()
     document = json.loads(run_policy(proc, make_policy("share", TASK), "--dry-run", "--json")[1])
     jsonschema.validate(document, {**SCHEMA, "$ref": "#/$defs/planned"})
-    assert document["tasks"][0]["channels"] == ["8", "9"]
+    assert document["tasks"][0]["channels"] == ["8", "9"] and document["refused"].startswith(refused)
+    fake = FakeProc(proc)
+    fake.add_control_files()
+    policy = make_policy("share", TASK)
+    assert run_policy(proc, policy, "--dry-run")[1].splitlines()[-1] == UNKNOWN
+    assert json.loads(run_policy(proc, policy, "--dry-run", "--json")[1])["refused"] is None
+    fake.close()
 
 
 def test_a_dry_run_names_tsgs_of_a_task_that_are_left_out(proc: pathlib.Path) -> None:
@@ -206,8 +215,13 @@ def test_a_simulation_has_responses_and_misses_by_slices_and_by_the_policy(tmp_p
     assert urgent["scheduled"] == {"jobs": 3, "missed": 0, "late_now_ns": 0, "worst_response_ns": 2000000,
                                    "mean_response_ns": 2000000, "ran_ns": 6000000}
     assert other["interleaved"]["ran_ns"] == other["scheduled"]["ran_ns"] == 24000000
+    assert (urgent["response_bound_ns"], other["response_bound_ns"]) == (10000000, None)  # a slice of H, and 2 ms
+    assert urgent["events"] == {"arrived": 3, "ended": 3, "budgets_used_up": 0}
+    assert document["skipped_entries"] == 0
     text = gpulens("schedule", "--simulate", str(path), "--for", "30ms").stdout
     assert "U                  2.000 ms   5.000 ms |   9.000 ms       3/3   6.000 ms |   2.000 ms       0/3" in text
+    assert "U                 10.000 ms  10.000 ms |         3         3         0" in text
+    assert "5 switches by the time slices, which skipped 0 entries without work; 6 by the policy\n" in text
 
 
 def test_a_job_that_has_not_ended_is_late(tmp_path: pathlib.Path) -> None:
@@ -215,13 +229,8 @@ def test_a_job_that_has_not_ended_is_late(tmp_path: pathlib.Path) -> None:
     do not end in 30 ms; the first is late by 24. Seen failing where only missed jobs were counted."""
     path = tmp_path / "policy.json"
     path.write_text(json.dumps(make_policy(
-    assert (urgent["response_bound_ns"], other["response_bound_ns"]) == (10000000, None)  # a slice of H, and 2 ms
-    assert urgent["events"] == {"arrived": 3, "ended": 3, "budgets_used_up": 0}
-    assert document["skipped_entries"] == 0
         "fixed-priority",
         {"name": "H", "slice_us": 8000, "priority": 0, "load": {"endless": True}},
-    assert "U                 10.000 ms  10.000 ms |         3         3         0" in text
-    assert "5 switches by the time slices, which skipped 0 entries without work; 6 by the policy\n" in text
         {"name": "U", "slice_us": 8000, "priority": 1, "deadline_ms": 5, "period_ms": 10,
          "load": {"length_ms": 2, "first_ms": 1}})))
     urgent = json.loads(gpulens("--json", "schedule", "--simulate", str(path), "--for", "30ms").stdout)["tasks"][1]

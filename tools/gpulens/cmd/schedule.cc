@@ -170,11 +170,11 @@ json tsg_json(const Gpu &gpu, u64 tsg)
 		{"channels", channels}};
 }
 
-// What is known of the tasks before anything is written.
-json plan_json(const Gpu &gpu, const PolicyFile &policy, const std::vector<Task> &grouped, const TaskTsgs &tsgs,
-	       const std::optional<Gpu> &image)
+// What is known of the tasks before anything is written, and why it could not be.
+json plan_json(const Gpu &gpu, const std::string &folder, const PolicyFile &policy, const std::vector<Task> &grouped,
+	       const TaskTsgs &tsgs, const std::optional<Gpu> &image)
 {
-	json tasks = json::array();
+	json tasks = json::array(), refused;
 
 	for (size_t i = 0; i < tsgs.size(); i++) {
 		u32 slice = policy.tasks[i].slice_us;
@@ -189,7 +189,16 @@ json plan_json(const Gpu &gpu, const PolicyFile &policy, const std::vector<Task>
 		task["left_out"] = image ? left_out_json(*image, tsgs, i) : json(nullptr);
 		tasks.push_back(task);
 	}
-	return {{"version", 1}, {"policy", name_policy(policy.policy)}, {"gpu", gpu.index}, {"tasks", tasks}};
+	try {
+		check_right(folder);
+	} catch (const Error &e) {
+		refused = e.what();
+	}
+	return {{"version", 1},
+		{"policy", name_policy(policy.policy)},
+		{"gpu", gpu.index},
+		{"refused", refused},
+		{"tasks", tasks}};
 }
 
 // Returns "TSG 0:3 on runlist 0 (GR0), TSG 5:40 on runlist 5 (LCE2)".
@@ -250,6 +259,8 @@ std::string plan_text(const json &plan, const std::string &folder)
 			text += fmt::format("  not held with it, though in its address space: {}\n",
 					    tsgs_text(t["left_out"]));
 	}
+	if (!plan["refused"].is_null())
+		text += fmt::format("as it is, the command would end: {}\n", plan["refused"].get<std::string>());
 	return text;
 }
 
@@ -314,7 +325,7 @@ int run_schedule(const Options &options, const ScheduleOptions &schedule)
 	std::vector<Task> tasks = policy.plain_tasks();
 	set_groups(tasks, before, tsgs);
 	if (schedule.dry_run) {
-		json plan = plan_json(before, policy, tasks, tsgs, image);
+		json plan = plan_json(before, folder, policy, tasks, tsgs, image);
 		return print_text(options.json ? json_text(plan) : plan_text(plan, folder)) ? EXIT_DONE : EXIT_PART;
 	}
 	check_right(folder);
