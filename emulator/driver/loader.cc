@@ -50,7 +50,7 @@ void DriverPart::load_scenario(const Entry &scenario)
 	build_bars(scenario);
 
 	// Let the submits be committed, as after a driver's start.
-	gpu_.advance(10 * gpu_.profile().timing.runlist_fetch);
+	gpu_.advance(200'000);
 	gpu_.host().count_run_times();
 }
 

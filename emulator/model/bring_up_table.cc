@@ -5,6 +5,7 @@
 #include "model/bring_up.hpp"
 
 #include <algorithm>
+#include <bit>
 
 namespace emu {
 
@@ -13,26 +14,28 @@ namespace {
 constexpr u32 READ_ONLY = 0, VF_PRIV = 0xb80000;
 constexpr unsigned TYPE_LCE = 19; // EngineInfo::type
 
-// Memory controllers. Assumed: as many of them are there as share the memory evenly in MiB, the first ones, and of each
-// group (FBP) the same part of its L2 slices.
+// Memory controllers. Where the profile does not say which groups (FBPs) are off, it is assumed: as many of them are
+// there as share the memory evenly in MiB, the first ones. Of each group the same part of its L2 slices is there, too.
 struct Fbpas {
-	explicit Fbpas(const Profile &p) : total(p.num_fbpas), present(p.num_fbpas), per_fbp(1)
+	explicit Fbpas(const Profile &p) : total(p.num_fbpas), present(p.num_fbpas)
 	{
-		while (present && (p.memory_bytes >> 20) % present)
-			present--;
+		const u64 memory_mib = p.memory_bytes >> 20;
 		if (p.num_fbps && total >= p.num_fbps)
 			per_fbp = total / p.num_fbps;
-		mib = present ? u32((p.memory_bytes >> 20) / present) : 0;
+		for (unsigned i = 0; p.fbp_disabled && i < total; i++)
+			absent |= u32(get_bit(*p.fbp_disabled, i / per_fbp)) << i;
+		present -= unsigned(std::popcount(absent));
+		while (!p.fbp_disabled && present && memory_mib % present)
+			absent |= 1u << --present;
+		mib = present ? u32(memory_mib / present) : 0;
 	}
-	u32 absent_mask() const { return u32(((1ull << total) - 1) & ~((1ull << present) - 1)); }
 	unsigned absent_in(unsigned fbp) const
 	{
-		unsigned first = fbp * per_fbp, end = first + per_fbp;
-		return end <= present ? 0 : end - std::max(first, present);
+		return unsigned(std::popcount(absent >> fbp * per_fbp & u32(bit_mask(per_fbp - 1, 0))));
 	}
 
-	unsigned total, present, per_fbp;
-	u32 mib; // of each
+	unsigned total, present, per_fbp = 1;
+	u32 absent = 0, mib; // mib: of each
 };
 
 void add_rows(std::vector<KeptRegister> &to, std::initializer_list<KeptRegister> rows)
@@ -143,8 +146,8 @@ void add_from_pascal(std::vector<KeptRegister> &all, const Profile &p)
 			// gp100-fbpa.txt), FBPs 0x21d38 (nouveau subdev/fb/ramgm200.c)
 			{.offset = 0x21c00, .writable = READ_ONLY},
 			{.offset = 0x21c04, .reset = 0x1, .writable = READ_ONLY},
-			{.offset = 0x21c14, .reset = fbpas.absent_mask(), .writable = READ_ONLY},
-			{.offset = 0x21d38, .writable = READ_ONLY},
+			{.offset = 0x21c14, .reset = fbpas.absent, .writable = READ_ONLY},
+			{.offset = 0x21d38, .reset = p.fbp_disabled.value_or(0), .writable = READ_ONLY},
 			// FBPA: RAMAMOUNT of each (DOC pascal/gp100-fbpa.txt), in MiB (nouveau subdev/fb/ramgp100.c); of the group
 			// and 0x10ecc0 what nouveau subdev/fb/ramgp100.c writes
 			{.offset = 0x90020c,
@@ -374,7 +377,9 @@ void add_common(std::vector<KeptRegister> &all, const Profile &p)
 			// PRI ring: interrupts 0x120058, 0x12005c, hub and ROP stations (nouveau subdev/privring/gk104.c)
 			{.offset = 0x120058, .writable = READ_ONLY, .count = 2},
 			{.offset = 0x120070, .reset = 1, .writable = READ_ONLY},
-			{.offset = 0x120074, .reset = p.num_fbps, .writable = READ_ONLY},
+			{.offset = 0x120074,
+			 .reset = p.num_fbps - u32(std::popcount(p.fbp_disabled.value_or(0))),
+			 .writable = READ_ONLY},
 			// PMGR: interrupts of GPIO lines and of display ports, never pending, and their enables (nouveau
 			// subdev/gpio/gk104.c, subdev/i2c/gk104.c)
 			{.offset = 0xdc00, .writable = READ_ONLY},

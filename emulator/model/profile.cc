@@ -98,6 +98,8 @@ Profile::Profile(const Entry &j) : traits(read_family(j))
 
 	const Entry fuses = j.at("fuses"); // Kepler: not readable, but the units are off all the same
 	gpc_disabled = fuses.at("gpc").number<u32>();
+	if (auto fbps = fuses.find("fbp"))
+		fbp_disabled = fbps->number<u32>();
 	for (const Entry &m : fuses.at("tpc_gpc").items())
 		tpc_disabled.push_back(m.number<u32>());
 	if (tpc_disabled.size() != num_gpcs)

@@ -5,6 +5,7 @@
 #include "model/entry.hpp"
 #include "model/traits.hpp"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,7 +33,7 @@ struct RunlistInfo {
 	std::vector<unsigned> pbdmas; // by runqueue
 };
 
-struct Timing { // nanoseconds; none is published, all are assumed
+struct Timing { // nanoseconds; none is published, all are assumed, but GV100's first
 	u64 runlist_fetch = 20'000;
 	u64 switch_request = 2'000;
 	u64 save_wfi = 40'000, save_cta = 20'000, save_gfxp = 15'000, save_cilp = 8'000;
@@ -75,7 +76,8 @@ struct Profile {
 	unsigned num_gpcs, tpc_per_gpc, num_fbps, num_fbpas, num_ces, ltc_per_fbp, num_ltcs, slices_per_ltc,
 		pes_per_gpc;
 	u32 gpc_disabled;
-	std::vector<u32> tpc_disabled; // by physical GPC
+	std::optional<u32> fbp_disabled; // none: not known
+	std::vector<u32> tpc_disabled;   // by physical GPC
 	u32 pce_map;
 	std::vector<unsigned> pce2lce; // 0xf: none
 	std::vector<u32> grce_config;  // raw words, or the one packed word on Pascal

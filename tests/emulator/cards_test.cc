@@ -27,7 +27,8 @@ std::string profile_error(const json &profile)
 	return "";
 }
 
-// A Titan V after its VBIOS ran, without a driver: syntheticChemistry/hotSpring data/target_vfio_d0_warm.txt.
+// A Titan V after its VBIOS ran, without a driver: syntheticChemistry/hotSpring data/target_vfio_d0_warm.txt (0x120074:
+// data/titanv/reagent-captures).
 TEST(TitanV, device_table_has_the_words_of_the_card)
 {
 	const uint32_t words[64] = {
@@ -49,9 +50,11 @@ TEST(TitanV, units_and_fuses_have_the_words_of_the_card)
 	auto gpu = make_gpu("gv100");
 	const struct {
 		uint32_t off, word;
-	} words[] = {{0x0, 0x140000a1}, {0xa00, 0x140a1000}, {0x22430, 6},  {0x22434, 7}, {0x22438, 8}, {0x2243c, 16},
-		     {0x22444, 9},      {0x22450, 2},        {0x22454, 16}, {0x2245c, 4}, {0x22460, 3}, {0x21c1c, 0},
-		     {0x21c38, 0},      {0x21c3c, 0},        {0x21c40, 0},  {0x21c44, 1}, {0x21c48, 0}, {0x21c4c, 1}};
+	} words[] = {{0x0, 0x140000a1}, {0xa00, 0x140a1000}, {0x22430, 6}, {0x22434, 7},      {0x22438, 8},
+		     {0x2243c, 16},     {0x22444, 9},        {0x22450, 2}, {0x22454, 16},     {0x2245c, 4},
+		     {0x22460, 3},      {0x21c1c, 0},        {0x21c38, 0}, {0x21c3c, 0},      {0x21c40, 0},
+		     {0x21c44, 1},      {0x21c48, 0},        {0x21c4c, 1}, {0x21c14, 0xf000}, {0x21d38, 0xc0},
+		     {0x21d84, 0},      {0x21d88, 3},        {0x21d8c, 3}, {0x120074, 6}};
 	for (const auto &w : words)
 		EXPECT_EQ(rd32(*gpu, w.off), w.word) << std::hex << w.off;
 }
