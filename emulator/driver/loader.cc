@@ -27,6 +27,8 @@ void DriverPart::load_scenario(const Entry &scenario)
 	auto processes = make_plan(scenario);
 	place_memory(scenario);
 	gpu_.reset();
+	if (gpu_.profile().pfifo())
+		gpu_.poke_register(0x200, ~0u); // PMC_ENABLE: all units
 
 	for (auto &p : processes)
 		p.space = std::make_unique<AddressSpace>(gpu_.memories(), format_,
@@ -211,6 +213,7 @@ void DriverPart::start_channel(Runlist &rl, const ChannelPlan &c)
 		u32 at = 0x800000 + 8 * c.id;
 		gpu_.poke_register(at, u32(put_bits(27, 0, c.inst.addr >> 12) | put_bits(29, 28, unsigned(c.inst.ap))) |
 					       1u << 31);
+		ch.fresh = false; // it has run before
 		u32 v = c.enabled ? 1u << 10 : 1u << 11;
 		v |= put_bits(1, 1, c.next);
 		if (profile.traits.pccsr_runlist)

@@ -8,13 +8,14 @@ namespace emu {
 
 // NV_PMC_INTR(i) 0x100, INTR_EN(i) 0x140, both read only, INTR_EN_SET(i) 0x160, INTR_EN_CLEAR(i) 0x180: OGK pascal/
 // gp100/dev_boot.h, DOC pascal/gp100-msi-intr.txt. Before: INTR_EN(i) is written (OGK maxwell/gm107/dev_boot.h), a one
-// enables all lines, and 0x640 + 4i has a bit for each (nouveau mc/gf100.c); all on after reset is assumed, since
-// nouveau sets none. That both words have all lines: nouveau mc/gf100.c and gp100.c.
-u32 InterruptTree::pending() const
+// enables all lines, and 0x640 + 4i has a bit for each (nouveau mc/gf100.c), at reset those of a K80
+// (syntheticChemistry/hotSpring data/k80). Word 1 is that of a unit's second enables (linux-nvgpu
+// fifo_intr_gk20a_fusa.c: without a stall); a Titan V's is 0 while PTIMER's alarm is pending in word 0.
+u32 InterruptTree::pending(unsigned word) const
 {
 	u32 v = 0;
 	for (const InterruptLine &line : lines_)
-		v |= u32(line.pending()) << line.bit;
+		v |= u32(line.pending(word)) << line.bit;
 	return v;
 }
 
@@ -23,7 +24,7 @@ bool InterruptTree::read(u32 off, u32 &v)
 	unsigned i = off >> 2 & 1;
 	switch (off) {
 	case 0x100:
-	case 0x104: v = pending(); return true;
+	case 0x104: v = pending(i); return true;
 	case 0x140:
 	case 0x144: v = kind_ != BringUp::Pascal ? on_[i] : enabled_[i]; return true;
 	case 0x160:
@@ -38,7 +39,7 @@ bool InterruptTree::read(u32 off, u32 &v)
 
 bool InterruptTree::raised() const
 {
-	return (pending() & ((on_[0] ? enabled_[0] : 0) | (on_[1] ? enabled_[1] : 0))) != 0;
+	return (on_[0] && (pending(0) & enabled_[0])) || (on_[1] && (pending(1) & enabled_[1]));
 }
 
 bool InterruptTree::write(u32 off, u32 v)
@@ -65,7 +66,8 @@ bool InterruptTree::write(u32 off, u32 v)
 void InterruptTree::reset()
 {
 	bool older = kind_ != BringUp::Pascal;
-	enabled_[0] = enabled_[1] = older ? ~0u : 0;
+	enabled_[0] = older ? 0xffbfb1e1 : 0;
+	enabled_[1] = older ? 0x7fbfb1e1 : 0;
 	on_[0] = on_[1] = !older;
 }
 
@@ -151,9 +153,27 @@ bool VectorTree::write(u32 abs, u32 v)
 	return false;
 }
 
+namespace {
+
+// After power-up: PDISP 30, and PRIV_RING 5 on GV100, whose card reads so after POST; before Volta what a K80 reads
+// (syntheticChemistry/hotSpring data/k80/cold_bar0_die1.json), of which gm107's header has PDISP and PWR 13.
+u32 units_on(const Traits &t)
+{
+	if (!t.host_volta)
+		return 0xc0002020;
+	return t.vf ? 0x40000000 : 0x40000020;
+}
+
+} // namespace
+
 // NV_PMC_ENABLE PFIFO 8, PGRAPH 12: OGK maxwell/gm107/dev_boot.h, DOC gk104-disable-graphics-power-gating.txt (PGRAPH),
-// volta/gv100 and turing/tu104 dev_master.ref.txt. nouveau resets
-// PFIFO so when it ends (subdev/mc/gk104.c), and does not expect an interrupt of before.
+// volta/gv100 and turing/tu104 dev_master.ref.txt. nouveau resets PFIFO so when it starts and ends (subdev/mc/gk104.c),
+// and does not expect an interrupt of before.
+MasterEnable::MasterEnable(Pfifo &pfifo, const Traits &t)
+	: pfifo_(pfifo), bits_(t.bring_up == BringUp::Pascal ? ~0u : OLDER_BITS), cold_(units_on(t)), enabled_(cold_)
+{
+}
+
 bool MasterEnable::read(u32 off, u32 &v)
 {
 	v = enabled_;
@@ -164,9 +184,8 @@ bool MasterEnable::write(u32 off, u32 v)
 {
 	if (off != 0x200)
 		return false;
-	if (get_bit(enabled_, 8) && !get_bit(v, 8))
-		pfifo_.reset_interrupts();
 	enabled_ = v & bits_;
+	pfifo_.set_on(get_bit(v, 8));
 	return true;
 }
 

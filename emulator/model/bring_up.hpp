@@ -10,10 +10,11 @@
 
 namespace emu {
 
-// A line of PMC's interrupt tree: its bit, and whether the unit behind it has an enabled interrupt pending.
+// A line of PMC's interrupt tree: its bit, and whether the unit behind it has a pending interrupt that it enables for
+// word 0 or 1. PTIMER has none for word 1.
 struct InterruptLine {
 	unsigned bit;
-	std::function<bool()> pending;
+	std::function<bool(unsigned word)> pending;
 };
 
 class InterruptTree : public Unit {
@@ -27,7 +28,7 @@ public:
 	bool write(u32 offset, u32 value) override;
 	void reset() override;
 
-	u32 pending() const;
+	u32 pending(unsigned word) const;
 	bool raised() const;
 
 private:
@@ -67,23 +68,23 @@ private:
 	u32 leaf_[LEAVES], leaf_enabled_[LEAVES], top_enabled_;
 };
 
-// PMC ENABLE 0x200. Turning PFIFO off (bit 8) resets it; of that its interrupts are modelled, not its runlists and channels.
-// Turning graphics off (bit 12) keeps it in reset; of that the registers of GrCounts are modelled.
+// PMC ENABLE 0x200. While PFIFO is off (bit 8), as after power-up, it refuses each access; turning it off clears its
+// interrupts, not (unlike hardware) its runlists and channels. Turning graphics off (bit 12) keeps it in reset; of that
+// the registers of GrCounts are modelled.
 class MasterEnable : public Unit {
 public:
 	// Up to Maxwell: all bits that the note on GK104's power gating draws or that gk20a's and gm107's headers name.
 	static constexpr u32 OLDER_BITS = 0xf833b1ff;
-	// bits: that exist, and all of them are set after reset (assumed)
-	MasterEnable(Pfifo &pfifo, u32 bits) : pfifo_(pfifo), bits_(bits), enabled_(bits) {}
+	MasterEnable(Pfifo &pfifo, const Traits &traits);
 	std::vector<Range> ranges() const override { return {{0x0, 0x1000}}; }
 	bool read(u32 offset, u32 &value) override;
 	bool write(u32 offset, u32 value) override;
-	void reset() override { enabled_ = bits_; }
+	void reset() override { write(0x200, cold_); }
 	bool graphics() const { return get_bit(enabled_, 12); }
 
 private:
 	Pfifo &pfifo_;
-	u32 bits_, enabled_;
+	u32 bits_, cold_, enabled_; // bits that exist, those of them after power-up, and now
 };
 
 // PTIMER's alarm.

@@ -131,9 +131,7 @@ void add_from_pascal(std::vector<KeptRegister> &all, const Profile &p)
 	add_rows(
 		all,
 		{
-			// PMC: enables of the PBDMAs (nouveau engine/fifo/gk104.c), all on at first (assumed); INTR_LTC, INTR_FBPA
-			// (DOC pascal/gp100-msi-intr.txt)
-			{.offset = 0x204, .reset = ~0u},
+			// PMC: INTR_LTC, INTR_FBPA (DOC pascal/gp100-msi-intr.txt)
 			{.offset = 0x1c0, .writable = READ_ONLY},
 			{.offset = 0x1d0, .writable = READ_ONLY},
 			// straps: nouveau engine/device/base.c (crystal 27 MHz: bit 22), subdev/fb/base.c (memory 5:2). Assumed: 27 MHz,
@@ -194,13 +192,10 @@ void add_from_pascal(std::vector<KeptRegister> &all, const Profile &p)
 void add_before_pascal(std::vector<KeptRegister> &all, const Profile &p)
 {
 	const u32 fbps = p.num_fbps, mib = u32((p.memory_bytes >> 20) / std::max(fbps, 1u));
-	const u32 pbdmas = u32(bit_mask(p.num_pbdma - 1, 0));
 	add_rows(
 		all,
 		{
-			// PMC: enables of the PBDMAs, which nouveau counts (engine/fifo/gk104.c); 0x1850 disables the ROM (subdev/mc/
-			// nv04.c)
-			{.offset = 0x204, .reset = pbdmas, .writable = pbdmas},
+			// 0x1850 disables the ROM (subdev/mc/nv04.c)
 			{.offset = 0x1850},
 			// straps as in add_from_pascal(), memory 1
 			{.offset = 0x101000, .reset = 0x00400004},
@@ -359,6 +354,8 @@ void add_ampere(std::vector<KeptRegister> &all, const Profile &p)
 // Every chip.
 void add_common(std::vector<KeptRegister> &all, const Profile &p)
 {
+	const Traits &t = p.traits;
+	const u32 mmu_ctrl = 0x00208000 | (t.pfifo && t.vf ? 1u << 27 : t.pfifo && t.host_volta ? 1 : 0);
 	add_rows(
 		all,
 		{
@@ -370,9 +367,11 @@ void add_common(std::vector<KeptRegister> &all, const Profile &p)
 			// NV_UFLUSH: FB_FLUSH and the four beside it (OGK maxwell/gm107/dev_flush.h); bit 1, outstanding (nouveau
 			// subdev/bar/g84.c), is never set, since memory is written at once
 			{.offset = 0x70000, .writable = READ_ONLY, .count = 5},
-			// MMU: CTRL with PRI_FIFO_EMPTY and PRI_FIFO_SPACE 32 (DOC turing/tu104/pri_mmu_both.ref.txt);
-			// NISO_FLUSH_SYSMEM_ADDR (OGK maxwell/gm107/dev_fb.h)
-			{.offset = 0x100c80, .reset = 0x00208000, .writable = 0xff001fff},
+			// MMU: CTRL with PRI_FIFO_EMPTY and PRI_FIFO_SPACE 32 (DOC volta/gv100/pri_mmu_both.ref.txt; a K80), on Turing
+			// with ATOMIC_CAPABILITY_SYS_NCOH_MODE 27 (DOC turing/tu104/pri_mmu_both.ref.txt). Bit 0, VM_PG_SIZE of
+			// linux-nvgpu hw_fb_gk20a.h, is in no later manual, and set on a Titan V after POST. NISO_FLUSH_SYSMEM_ADDR
+			// (OGK maxwell/gm107/dev_fb.h)
+			{.offset = 0x100c80, .reset = mmu_ctrl, .writable = 0xff001fff},
 			{.offset = 0x100c10, .count = 2},
 			// PRI ring: interrupts 0x120058, 0x12005c, hub and ROP stations (nouveau subdev/privring/gk104.c)
 			{.offset = 0x120058, .writable = READ_ONLY, .count = 2},
@@ -394,9 +393,16 @@ void add_common(std::vector<KeptRegister> &all, const Profile &p)
 // Kepler to Turing.
 void add_before_ampere(std::vector<KeptRegister> &all, const Profile &p)
 {
+	// PBDMA's INTR_STALL by DOC turing/tu104/dev_pbdma.ref.txt. A Titan V has bit 29, too, which no manual names. Before
+	// Volta all are assumed: nouveau clears bits 28 and 8 (engine/fifo/gk104.c). INTR_STALL_1 there: envytools
+	// rnndb/fifo/gf100_pfifo.xml
+	const bool volta = p.traits.host_volta;
+	const u32 volta_stall = p.traits.vf ? 0xcffffeff : 0xeffffeff, pbdmas = u32(bit_mask(p.num_pbdma - 1, 0));
 	add_rows(
 		all,
 		{
+			// PMC: enables of the PBDMAs, all on (DOC volta/gv100/dev_master.ref.txt; a K80 has three)
+			{.offset = 0x204, .reset = pbdmas, .writable = pbdmas},
 			// bit 1: devinit has run (nouveau subdev/devinit/gf100.c)
 			{.offset = 0x2240c, .reset = 0x2},
 			// MMU: INVALIDATE_PDB, INVALIDATE (OGK maxwell/gm107/dev_fb.h): no TLB, nothing to do
@@ -414,17 +420,26 @@ void add_before_ampere(std::vector<KeptRegister> &all, const Profile &p)
 			{.offset = 0x252c, .writable = READ_ONLY},
 			{.offset = 0x256c, .writable = READ_ONLY},
 			{.offset = 0x25a0, .writable = READ_ONLY},
-			// which runlists interrupt (nouveau 6.12 engine/fifo/gk104.c), all on at first (assumed); INTR_RUNLIST does not
-			// heed it
-			{.offset = 0x2a04, .reset = ~0u},
-			// PBDMA: METHOD0, DATA0, INTR_0, INTR_EN_0, TIMEOUT, INTR_STALL, INTR_1, INTR_EN_1, HCE_DBG0 and 1 (DOC
-			// volta/gv100/dev_pbdma.ref.txt); no interrupt is ever pending
+			// INTR_STALL (DOC volta/gv100/dev_fifo.ref.txt; before Volta as on a K80): nothing follows
+			{.offset = 0x2530,
+			 .reset = volta ? 0x01810101u : 0x09810111u,
+			 .writable = volta ? 0xe1810101u : 0xf9810111u},
+			// timeout of FB: PERIOD 29:0 (linux-nvgpu hw_fifo_gk20a.h to hw_fifo_tu104.h, INIT of the last three), DETECTION
+			// 31 (hw_fifo_gv11b.h); at reset as on a Titan V
+			{.offset = 0x2a04, .reset = 0x80003c00, .writable = 0xbfffffff},
+			// PBDMA: METHOD0, DATA0, INTR_0, INTR_EN_0, TIMEOUT, INTR_STALL, INTR_STALL_1, INTR_1, INTR_EN_1, HCE_DBG0 and 1
+			// (DOC volta/gv100/dev_pbdma.ref.txt; TIMEOUT before Volta assumed alike); no interrupt is ever pending
 			{.offset = 0x400c0, .count = p.num_pbdma, .stride = 0x2000},
 			{.offset = 0x400c4, .count = p.num_pbdma, .stride = 0x2000},
 			{.offset = 0x40108, .writable = READ_ONLY, .count = p.num_pbdma, .stride = 0x2000},
 			{.offset = 0x4010c, .count = p.num_pbdma, .stride = 0x2000},
-			{.offset = 0x4012c, .count = p.num_pbdma, .stride = 0x2000},
-			{.offset = 0x4013c, .count = p.num_pbdma, .stride = 0x2000},
+			{.offset = 0x4012c, .reset = 0x00010000, .count = p.num_pbdma, .stride = 0x2000},
+			{.offset = 0x4013c, .reset = volta ? volta_stall : ~0u, .count = p.num_pbdma, .stride = 0x2000},
+			{.offset = 0x40140,
+			 .reset = volta ? 0x8000001fu : 0x1fu,
+			 .writable = volta ? 0x8000001fu : 0x1fu,
+			 .count = p.num_pbdma,
+			 .stride = 0x2000},
 			{.offset = 0x40148, .writable = READ_ONLY, .count = p.num_pbdma, .stride = 0x2000},
 			{.offset = 0x4014c, .count = p.num_pbdma, .stride = 0x2000},
 			{.offset = 0x40150, .writable = READ_ONLY, .count = p.num_pbdma, .stride = 0x2000},

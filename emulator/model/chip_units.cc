@@ -226,7 +226,8 @@ bool Cwd::write(u32 off, u32)
 // Live counts: FECS_FS 0x409604 4:0 available GPCs (linux-nvgpu hw_gr_*.h gr_fecs_fs_r); ringmaster ENUM_GPC
 // 0x120078 4:0; TPCs of logical GPC 0x502608 + 0x8000*lgpc 4:0 (gr_gpc0_fs_gpc_r). Published up to ga10b. While PMC ENABLE
 // keeps the graphics engine in reset, its registers read 0xbadf12.. (NV_PPRIV_SYS_PRI_ERROR_CODE_FECS_PRI_RESET of gm107;
-// on Kepler assumed), but not the ringmaster's.
+// a K80), but not the ringmaster's. A Titan V gives the counts all the same (syntheticChemistry/hotSpring
+// data/titanv/nvidia535-vm-captures/artifacts/cold_bar0.json); on Turing assumed.
 std::vector<Range> GrCounts::ranges() const
 {
 	std::vector<Range> r = {{0x409000, 0x1000}, {0x120000, 0x1000}};
@@ -247,7 +248,7 @@ std::vector<unsigned> GrCounts::enabled_gpcs() const
 bool GrCounts::read(u32 off, u32 &v)
 {
 	auto gpcs = enabled_gpcs();
-	bool in_reset = off != 0x120078 && enable_ && !enable_->graphics();
+	bool in_reset = off != 0x120078 && enable_ && !enable_->graphics() && !profile_.traits.host_volta;
 	if (off == 0x409604 || off == 0x120078) {
 		v = in_reset ? IN_RESET : u32(gpcs.size());
 		return true;

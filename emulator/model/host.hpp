@@ -33,6 +33,7 @@ struct Channel {
 	bool pbdma_faulted = false, eng_faulted = false;
 	bool ctx_reload = false, acquire_fail = false;
 	bool work = false;  // has methods to run; endless
+	bool fresh = false; // was bound, and Host has not looked for work of it yet: it counts as pending
 	bool lost = false;  // Host does not know of its work: it was enabled while Host::lose_enabled was set
 	u8 runlist = 0;     // Kepler: as PCCSR says; kept, not used for choosing
 	u8 engine_slot = 0; // which of its runlist's engines the work is for (RLENG_ID numbering)
@@ -45,8 +46,8 @@ struct Channel {
 		work |= !jobs;
 		lost = false;
 	}
-	bool is_pending() const { return work && !lost; }
-	bool runnable() const { return enabled && is_pending() && !pbdma_faulted && !eng_faulted; }
+	bool is_pending() const { return (work || fresh) && !lost; }
+	bool runnable() const { return enabled && work && !lost && !pbdma_faulted && !eng_faulted; }
 };
 
 enum class Phase { Invalid, Load, Valid, Switch, Save };

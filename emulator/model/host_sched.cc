@@ -67,6 +67,10 @@ bool Host::can_run(Runlist &rl, const ListTsg &tsg)
 
 int Host::pick_tsg(Runlist &rl)
 {
+	for (const auto &tsg : rl.list.tsgs) // it looks for work of all that is enabled
+		for (const auto &c : tsg.channels)
+			if (Channel *ch = channel(rl, c.id); ch && ch->enabled)
+				ch->fresh = false;
 	size_t n = rl.list.tsgs.size();
 	for (size_t i = 0; i < n; i++) {
 		size_t at = (rl.cursor + i) % n;

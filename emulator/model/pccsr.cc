@@ -75,7 +75,7 @@ bool Pccsr::write(u32 off, u32 v)
 	Channel &c = host_.pccsr_channels()[chid];
 	if (!(off & 4)) {
 		c.inst = {Aperture(get_bits(v, 29, 28)), get_bits(v, 27, 0) << 12};
-		c.bound = get_bit(v, 31);
+		c.bound = c.fresh = get_bit(v, 31);
 		if (host_.work().enabled) {
 			c.pbdma_faulted = c.eng_faulted = false;
 			host_.work().forget(chid);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 // PCCSR: instance pointer and state of each channel up to Turing. Sources: DOC turing/tu104/dev_fifo.ref.txt
-// NV_PCCSR_CHANNEL_INST(i), NV_PCCSR_CHANNEL(i); linux-nvgpu hw_ccsr_gk20a.h ccsr_channel_runlist_f (Kepler).
+// NV_PCCSR_CHANNEL_INST(i), NV_PCCSR_CHANNEL(i); linux-nvgpu hw_ccsr_gk20a.h ccsr_channel_runlist_f (Kepler). A
+// channel that was just bound is PENDING and BUSY: a Titan V (syntheticChemistry/hotSpring
+// data/titanv/reagent-captures); on other chips assumed.
 #pragma once
 #include "model/host.hpp"
 #include "model/unit.hpp"

@@ -10,14 +10,21 @@ namespace emu {
 
 class Pfifo : public Unit {
 public:
-	Pfifo(const Profile &profile, Host &host) : profile_(profile), host_(host) {}
-	std::vector<Range> ranges() const override { return {{0x2000, 0xb00}, {0x2c00, 0x1400}}; }
+	// What the CPU gets from PFIFO and PBDMAs while PMC_ENABLE keeps PFIFO off: a Titan V after POST. A K80 gives
+	// 0xbad0da1f and 0xbad0da3d (syntheticChemistry/hotSpring data/titanv, data/k80); on other chips assumed.
+	static constexpr u32 OFF = 0xbad0da00;
+
+	Pfifo(const Profile &profile, Host &host) : profile_(profile), host_(host) { Pfifo::reset(); }
+	std::vector<Range> ranges() const override
+	{
+		return {{0x2000, 0x2000}, {0x40000, 0x2000 * profile_.num_pbdma}};
+	}
 	bool read(u32 offset, u32 &value) override;
 	bool write(u32 offset, u32 value) override;
 	void reset() override;
 
-	void reset_interrupts(); // none is pending or enabled
-	bool interrupt_pending() { return (intr_0() & intr_en_0_) != 0; }
+	void set_on(bool on); // off: none of its interrupts is pending or enabled
+	bool interrupt_pending(unsigned word) { return (intr_0() & intr_en_[word]) != 0; }
 
 private:
 	u32 engine_word(unsigned engine_id) const;
@@ -26,12 +33,17 @@ private:
 	u32 pbdma_inst(unsigned pbdma) const;
 	const Runlist *runlist_of_engine(unsigned engine_id, unsigned *slot) const;
 	const Runlist *runlist_of_pbdma(unsigned pbdma, unsigned *queue) const;
+	bool read_array(u32 offset, u32 &value) const;
 	u32 intr_0();
+	u32 runlists_with(bool Runlist::*flag) const; // a bit for each
+	u32 pbdma_map(unsigned pbdma) const;
+	void preempt(u32 value);
+	void submit(u32 value);
 
 	const Profile &profile_;
 	Host &host_;
-	u32 runlist_base_ = 0, runlist_ = 0, preempt_ = 0;
-	u32 intr_runlist_ = 0, intr_0_ = 0, intr_en_0_ = 0, intr_mask_ = 0, eng_timeout_ = 0x003fffff;
+	bool on_ = false;
+	u32 runlist_base_, runlist_, preempt_, eng_timeout_, intr_0_, intr_en_[2], intr_mask_;
 };
 
 } // namespace emu

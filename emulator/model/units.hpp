@@ -17,6 +17,8 @@ struct GpuUnits {
 		make<Pmc>(p);
 		make<Ptimer>(host);
 		make<Ptop>(p);
+		Pfifo *pfifo =
+			p.pfifo() ? make<Pfifo>(p, host) : nullptr; // first in its ranges, which it refuses when off
 		if (p.traits.fuse_locked)
 			make<Locked>(std::vector<Range>{{p.traits.fuse, 0x1000}, // fuses
 							{0x104000, 0x2000},      // copy engine maps
@@ -37,9 +39,7 @@ struct GpuUnits {
 			make<Pbdma>(p, host);
 		bus = make<Bus>(p, mem, host);
 		if (p.pfifo()) {
-			Pfifo *pfifo = make<Pfifo>(p, host);
-			bool older = p.traits.bring_up != BringUp::Pascal;
-			make<GrCounts>(p, make<MasterEnable>(*pfifo, older ? MasterEnable::OLDER_BITS : ~0u));
+			make<GrCounts>(p, make<MasterEnable>(*pfifo, p.traits));
 			if (p.traits.bring_up != BringUp::None && !p.unified)
 				make_bring_up(p, pfifo);
 			make<Pccsr>(p, host);
@@ -81,13 +81,15 @@ struct GpuUnits {
 		make<KeptRegisters>(kept_registers(p));
 	}
 
-	// Bits of PMC's interrupt tree: DOC volta/gv100/dev_master.ref.txt NV_PMC_INTR_PFIFO, _PTIMER.
+	// Bits of PMC's interrupt tree: DOC volta/gv100/dev_master.ref.txt NV_PMC_INTR_PFIFO, _PTIMER. PTIMER has no second
+	// enable (OGK kepler/gk104/dev_timer.h, DOC volta/gv100/dev_timer.ref.txt).
 	void make_bring_up(const Profile &p, Pfifo *pfifo)
 	{
 		alarm = make<Alarm>(host);
 		interrupts = make<InterruptTree>(
-			std::vector<InterruptLine>{{8, [pfifo] { return pfifo->interrupt_pending(); }},
-						   {20, [alarm = alarm] { return alarm->pending(); }}},
+			std::vector<InterruptLine>{
+				{8, [pfifo](unsigned word) { return pfifo->interrupt_pending(word); }},
+				{20, [alarm = alarm](unsigned word) { return word == 0 && alarm->pending(); }}},
 			p.traits.bring_up);
 		if (!p.traits.host_volta)
 			make<FaultReports>(host, p.traits.wide_faults);

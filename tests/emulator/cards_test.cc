@@ -54,7 +54,7 @@ TEST(TitanV, units_and_fuses_have_the_words_of_the_card)
 		     {0x2243c, 16},     {0x22444, 9},        {0x22450, 2}, {0x22454, 16},     {0x2245c, 4},
 		     {0x22460, 3},      {0x21c1c, 0},        {0x21c38, 0}, {0x21c3c, 0},      {0x21c40, 0},
 		     {0x21c44, 1},      {0x21c48, 0},        {0x21c4c, 1}, {0x21c14, 0xf000}, {0x21d38, 0xc0},
-		     {0x21d84, 0},      {0x21d88, 3},        {0x21d8c, 3}, {0x120074, 6}};
+		     {0x21d84, 0},      {0x21d88, 3},        {0x21d8c, 3}, {0x120074, 6},     {0x100c80, 0x00208001}};
 	for (const auto &w : words)
 		EXPECT_EQ(rd32(*gpu, w.off), w.word) << std::hex << w.off;
 }

@@ -11,10 +11,19 @@ namespace emu_test {
 
 using nlohmann::json;
 
-inline std::unique_ptr<emu::EmulatedGpu> make_gpu(const std::string &chip)
+// As after power-up: up to Turing PMC_ENABLE keeps PFIFO and the graphics engine off.
+inline std::unique_ptr<emu::EmulatedGpu> make_cold_gpu(const std::string &chip)
 {
 	auto gpu = emu::EmulatedGpu::from_file(EMU_DATA_DIR "/profiles/" + chip + ".json");
 	gpu->set_access_ns(0);
+	return gpu;
+}
+
+inline std::unique_ptr<emu::EmulatedGpu> make_gpu(const std::string &chip)
+{
+	auto gpu = make_cold_gpu(chip);
+	if (gpu->profile().pfifo())
+		gpu->poke_register(0x200, 0xffffffff);
 	return gpu;
 }
 

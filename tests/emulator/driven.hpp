@@ -25,6 +25,8 @@ struct Driven {
 		: gpu(std::move(of)), wide(wide_entries), chram(!gpu->profile().pfifo()), runlist(wide ? 6 : 5)
 	{
 		gpu->set_access_ns(0);
+		if (!chram)
+			wr32(*gpu, 0x200, 0xffffffff);
 		gpu->host().enable_work();
 		auto &vid = gpu->vidmem();
 		for (int level = 0; level < 4; level++) { // PD3 to PD0; the small half of PD0 is its second word
@@ -84,7 +86,6 @@ struct Driven {
 		wr32(*gpu, 0x2270, uint32_t(LIST >> 12));
 		wr32(*gpu, 0x2274, runlist << 20 | (tsgs + channels));
 		gpu->advance(100'000);
-		wr32(*gpu, 0x2a00, 0xffffffff);
 	}
 
 	void method(uint32_t subchannel, uint32_t method, std::vector<uint32_t> data)

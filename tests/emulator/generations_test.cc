@@ -255,7 +255,7 @@ TEST(Fuses, where_they_are_published)
 // modules gm107/dev_pri_ringstation_sys.h. Seen failing with counts that can always be read.
 TEST(GrCounts, cannot_be_read_while_the_graphics_engine_is_in_reset)
 {
-	for (const char *chip : {"gk104", "gk110", "gm107", "gm20b", "gp106", "tu104"}) {
+	for (const char *chip : {"gk104", "gk110", "gm107", "gm20b", "gp106"}) {
 		auto gpu = make_gpu(chip);
 		uint32_t gpcs = rd32(*gpu, 0x409604);
 		wr32(*gpu, 0x200, 0xffffefff);
@@ -267,6 +267,9 @@ TEST(GrCounts, cannot_be_read_while_the_graphics_engine_is_in_reset)
 		EXPECT_EQ(rd32(*gpu, 0x409604), gpcs) << chip;
 	}
 	EXPECT_EQ(rd32(*make_gpu("gk104"), 0x200), 0xf833b1ffu); // not all ones, which is a failed read
+	auto volta = make_cold_gpu("gv100");                     // a Titan V: bit 12 off, 0x0c060006
+	EXPECT_EQ(rd32(*volta, 0x200) & 0x1000, 0u);
+	EXPECT_EQ(rd32(*volta, 0x409604) & 0x1f, 6u);
 }
 
 TEST(CopyEngines, a_logical_engine_has_several_physical_engines)

@@ -88,6 +88,8 @@ public:
 			};
 		io_.self = this;
 		io_.io.ops = &ops;
+		if (emu->profile().pfifo())
+			emu->poke_register(0x200, ~0u); // PMC_ENABLE, as a driver leaves it
 	}
 
 	// Reserves 16 MiB of the machine's memory at 0x70000000 for the GPU. Without it system memory is -EOPNOTSUPP.
