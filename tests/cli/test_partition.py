@@ -162,8 +162,8 @@ def test_the_mask_of_libsmctrls_environment_ends_the_program(program: str, mask:
     done = run_on_h200(program, "zero", LIBSMCTRL_MASK=mask)
     assert (done.returncode, bool(done.stdout)) == ((4, False) if ends else (0, True))
     assert done.stderr == (
-        "gpulens-partition: LIBSMCTRL_MASK is not followed: unset it, and start the program by gpulens run --tpcs LIST; "
-        "the program ends, because it would run unpartitioned\n" if ends else "")
+        "gpulens-partition: LIBSMCTRL_MASK is not followed: unset it, and start the program by gpulens run --tpcs LIST"
+        "; the program ends, because it would run unpartitioned\n" if ends else "")
 
 
 def test_masks_of_streams_confine_their_launches(program: str) -> None:

@@ -93,8 +93,8 @@ def test_a_wrong_policy_is_refused_by_the_item_and_changes_nothing(proc: pathlib
 
 
 def test_a_dry_run_says_what_it_would_write(proc: pathlib.Path) -> None:
-    """Tasks, their parameters and the writes of a hold; nothing is written, and no right is needed. The last line says why
-    nothing could be written. Seen failing without that line."""
+    """Tasks, their parameters and the writes of a hold; nothing is written, and no right is needed. The last line says
+    why nothing could be written. Seen failing without that line."""
     gpu = f"{proc}/gpu0/"
     status, out, err = run_policy(proc, make_policy(
         "edf", {**SERVER, "slice_us": 500}, {"name": "b", "tsg": "0:5", "tenant": "t", "weight": 2}), "--dry-run")
