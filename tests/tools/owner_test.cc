@@ -362,6 +362,13 @@ std::string metrics_of(const tool::OwnerTimes &times)
 	return metrics.text();
 }
 
+// Is there a series with this label and this number of seconds?
+bool has_time(const tool::OwnerTimes &times, const std::string &label, const std::string &value,
+	      const std::string &seconds)
+{
+	return std::regex_search(metrics_of(times), std::regex(label + "=\"" + value + "\".*} " + seconds + "\n"));
+}
+
 TEST(OwnerTimes, EachProcessHasItsSecondsAndTheRestIsUnknown)
 {
 	tool::OwnerTimes times;
@@ -479,9 +486,7 @@ TEST(OwnerTimes, AnotherUsersProcessWithTheSamePidIsAnother)
 	tool::Engine gr = make_engine("Graphics (GR0)", 0, 0, 0);
 	tool::Interval i;
 	Owner other = A;
-	auto has = [&](const std::string &user, const std::string &seconds) {
-		return std::regex_search(metrics_of(times), std::regex("user=\"" + user + "\".*} " + seconds + "\n"));
-	};
+	auto has = [&](const char *user, const char *seconds) { return has_time(times, "user", user, seconds); };
 	i.end_ns = 2000000000;
 	times.add(gr, i, A);
 	other.user = "mallory";
@@ -503,10 +508,7 @@ TEST(OwnerTimes, AProcessThatComesBackKeepsItsTime)
 	tool::Engine gr = make_engine("Graphics (GR0)", 0, 0, 0);
 	tool::Interval i;
 	Owner other = A;
-	auto has = [&](const std::string &name, const std::string &seconds) {
-		return std::regex_search(metrics_of(times),
-					 std::regex("process=\"" + name + "\".*} " + seconds + "\n"));
-	};
+	auto has = [&](const char *name, const char *seconds) { return has_time(times, "process", name, seconds); };
 	auto exists = [](u32) { return true; };
 	i.end_ns = 2000000000;
 	other.name = "worker";

@@ -2,6 +2,7 @@
 // gpulens. Command lines of an older version still work, with a note.
 #include "gpulens/cli/cli.hpp"
 #include "gpulens/cli/options.hpp"
+#include "lib/base/child_process.hpp"
 #include "lib/base/file.hpp"
 
 #include <algorithm>
@@ -67,8 +68,8 @@ bool renew_words(const tool::Program &program, Words &words)
 		});
 		if (!word.empty() && with == words.end())
 			continue;
-		fmt::print(stderr, "gpulens: {}{}{} is {} now\n", name, word.empty() ? "" : " ", word,
-			   fmt::join(now, " "));
+		std::fprintf(stderr, "gpulens: %s%s%s is %s now\n", name.c_str(), word.empty() ? "" : " ", word.c_str(),
+			     fmt::format("{}", fmt::join(now, " ")).c_str());
 		if (!word.empty() && *with != word)
 			with->erase(0, word.size() + 1);
 		else if (!word.empty())
@@ -84,13 +85,11 @@ bool renew_words(const tool::Program &program, Words &words)
 int start_lab(Words words)
 {
 	std::string path = tool::installed_file(LAB);
-	std::vector<char *> arguments = {path.data()};
 
-	for (std::string &word : words)
-		arguments.push_back(word.data());
-	arguments.push_back(nullptr);
-	execv(path.c_str(), arguments.data());
-	fmt::print(stderr, "gpulens: {}: {}; it is in the package {}\n", path, std::strerror(errno), LAB);
+	words.insert(words.begin(), path);
+	execv(path.c_str(), tool::exec_words(words).data());
+	std::fprintf(stderr, "gpulens: %s: %s; it is in the package %s\n", path.c_str(), std::strerror(errno),
+		     LAB.c_str());
 	return tool::EXIT_SOURCE;
 }
 
@@ -98,12 +97,8 @@ int start_lab(Words words)
 
 int main(int argc, char **argv)
 {
-	try {
-		tool::Program program = tool::gpulens_program();
-		Words words(argv + std::min(argc, 1), argv + argc);
-		return renew_words(program, words) ? start_lab(std::move(words)) : tool::run_program(program, words);
-	} catch (const std::exception &e) { // where the note cannot be written
-		std::fprintf(stderr, "gpulens: %s\n", e.what());
-		return tool::EXIT_SOURCE;
-	}
+	tool::Program program = tool::gpulens_program();
+	Words words(argv + std::min(argc, 1), argv + argc);
+
+	return renew_words(program, words) ? start_lab(std::move(words)) : tool::run_program(program, words);
 }

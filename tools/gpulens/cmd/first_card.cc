@@ -33,12 +33,11 @@ namespace {
 constexpr const char *CONTENT =
 	"In this file: the report below; the words of registers that gpulens read to decode the GPU{}; versions of "
 	"gpulens, kernel and driver. Not in it: serial numbers and UUIDs, names of this machine and of users, the "
-	"place on "
-	"the PCI bus (written as 0000:00:00.0), and the text of kernel messages. The masks of disabled units are this "
-	"card's own.";
-constexpr const char *MEMORY_CONTENT = ", and words of memory: runlists, instance blocks, page table entries, heads of "
-				       "context images, with the addresses "
-				       "in them";
+	"place on the PCI bus (written as 0000:00:00.0), and the text of kernel messages. The masks of disabled units "
+	"are this card's own.";
+constexpr const char *MEMORY_CONTENT =
+	", and words of memory: runlists, instance blocks, page table entries, heads of context images, with the "
+	"addresses in them";
 constexpr const char *HIDDEN_PLACE = "0000:00:00.0";
 // What begins a kernel message that is of interest here, and whose it is.
 constexpr std::pair<const char *, const char *> SPEAKERS[] = {{"gpulens", "gpulens"}, {"NVRM", "driver"},

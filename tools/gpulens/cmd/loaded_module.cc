@@ -26,21 +26,17 @@ constexpr int NOT_STARTED = 127;
 // Returns the exit status of a program. sudo and su may leave out the folders of programs for root.
 int run_words(const std::vector<std::string> &words)
 {
-	return ChildProcess(
-		       [&] {
-		std::vector<char *> arguments;
+	auto exec = [&] {
+		std::vector<char *> arguments = exec_words(words);
 
-		for (const std::string &word : words)
-			arguments.push_back(const_cast<char *>(word.c_str()));
-		arguments.push_back(nullptr);
 		execvp(arguments[0], arguments.data());
 		for (const char *folder : {"/sbin/", "/usr/sbin/"})
 			execv((folder + words[0]).c_str(), arguments.data());
 		std::fprintf(stderr, "gpulens: %s: %s\n", arguments[0], std::strerror(errno));
 		return NOT_STARTED;
-		       },
-		       {.death = 0})
-		.wait();
+	};
+
+	return ChildProcess(exec, {.death = 0}).wait();
 }
 
 int unload_module()

@@ -6,6 +6,7 @@
 #include "gpulens/out/output.hpp"
 #include "gpulens/out/table.hpp"
 #include "gpulens/out/text.hpp"
+#include "lib/base/child_process.hpp"
 #include "lib/base/errors.hpp"
 #include "lib/base/file.hpp"
 #include "lib/base/format.hpp"
@@ -194,15 +195,12 @@ private:
 			       const Guard *guard, pid_t parent)
 {
 	std::string path = find_program(options.program[0]);
-	std::vector<char *> words;
+	std::vector<char *> words = exec_words(options.program);
 
 	// If gpulens is killed, the program gets SIGTERM.
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	if (getppid() != parent)
 		_exit(EXIT_REFUSED);
-	for (const std::string &word : options.program)
-		words.push_back(const_cast<char *>(word.c_str()));
-	words.push_back(nullptr);
 	for (const auto &[name, value] : options.environment)
 		setenv(name.c_str(), value.c_str(), 1);
 	setenv("LD_PRELOAD", preload.c_str(), 1);

@@ -29,19 +29,14 @@ constexpr milliseconds START_LIMIT{60000}, END_LIMIT{20000};
 int run_words(const std::vector<std::string> &words, const LoadStart &start)
 {
 	std::string path = start.before.empty() ? words[0] : installed_file(words[0]);
-	std::vector<char *> arguments;
 
-	arguments.reserve(words.size() + 1);
 	// They may be those of a program for which gpulens run --schedule measures.
 	for (const char *name :
 	     {"GPULENS_LOAD_WAIT", "GPULENS_LOAD_WORK", "GPULENS_LOAD_STAMPS", "GPULENS_JOBS_LIBRARY"})
 		unsetenv(name);
 	for (const std::string &variable : start.variables)
 		putenv(const_cast<char *>(variable.c_str()));
-	for (const std::string &word : words)
-		arguments.push_back(const_cast<char *>(word.c_str()));
-	arguments.push_back(nullptr);
-	execvp(path.c_str(), arguments.data());
+	execvp(path.c_str(), exec_words(words).data());
 	dprintf(STDERR_FILENO, "%s: %s\n", path.c_str(), std::strerror(errno));
 	return EXIT_FAILURE;
 }

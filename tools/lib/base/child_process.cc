@@ -98,6 +98,17 @@ int ChildProcess::stop()
 	return wait();
 }
 
+std::vector<char *> exec_words(const std::vector<std::string> &words)
+{
+	std::vector<char *> pointers;
+
+	pointers.reserve(words.size() + 1);
+	for (const std::string &word : words)
+		pointers.push_back(const_cast<char *>(word.c_str()));
+	pointers.push_back(nullptr);
+	return pointers;
+}
+
 std::string end_text(int status)
 {
 	return status > 128 ? fmt::format("it was ended by signal {}", status - 128)

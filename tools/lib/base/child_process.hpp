@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <sys/types.h>
+#include <vector>
 
 namespace tool {
 
@@ -40,6 +41,9 @@ private:
 	std::optional<int> status_;
 	std::chrono::milliseconds patience_;
 };
+
+// Returns the words as execv(3) takes them; valid as long as these.
+std::vector<char *> exec_words(const std::vector<std::string> &words);
 
 // Returns "it ended with status 7" or "it was ended by signal 9".
 std::string end_text(int status);
