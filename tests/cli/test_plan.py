@@ -168,6 +168,25 @@ def test_exact_finds_the_fewest_and_quantum_rounds_up() -> None:
     assert (plan["quantum"], plan["least"], plan["test"]) == (4, 4, "np-edf")
 
 
+def test_auto_ends_with_every_division(tmp_path: pathlib.Path) -> None:
+    """On two TPCs with test edf and no conflict: of the loads 0.5, 0.5, 0.4, 0.3 and 0.3 only {0.5, 0.5} and {0.4, 0.3,
+    0.3} fit. Utilizations of 1.001 in all fit nowhere, and with 15 tasks none is found."""
+    def write(*loads: float) -> str:
+        return write_tasks(tmp_path, *(make_task(str(i), alone={"a_us": 0, "b_us": round(1000 * load)}, period_us=1000)
+                                       for i, load in enumerate(loads)))
+    words = ("--tpcs", "2", "--serial", "--test", "edf")
+    plan = run_checked("plan", write(0.4, 0.5, 0.3, 0.5, 0.3), *words)
+    assert sorted(partition["tasks"] for partition in plan["partitions"]) == [["0", "2", "4"], ["1", "3"]]
+    plan = run_checked("plan", write(0.7, 0.7, 0.55), *words, status=1)
+    assert (plan["tried"][-1]["heuristic"], plan["refuted"]) == ("exact", True)
+    assert "does not fit" in gpulens("plan", str(tmp_path / "tasks.json"), *words).stdout
+    plan = run_checked("plan", write(*[0.51, 0.51, 0.51] + 12 * [0.03]), *words, status=1)
+    assert (plan["tried"][-1]["heuristic"], plan["refuted"]) == ("search", False)
+    assert "no plan was found; one may exist" in gpulens("plan", str(tmp_path / "tasks.json"), *words).stdout
+    assert run_checked("plan", str(tmp_path / "tasks.json"), *words, "--search", "0", status=1)["tried"][-1][
+        "heuristic"] != "search"
+
+
 def test_each_heuristic_can_be_selected(tmp_path: pathlib.Path) -> None:
     """Two tasks of 0.4 on one TPC: each heuristic merges them, without conflict; auto begins with sms-ina."""
     file = write_tasks(tmp_path, make_task("a", alone={"a_us": 40000}),
@@ -222,14 +241,15 @@ def test_a_plan_that_does_not_fit_is_status_1(tmp_path: pathlib.Path) -> None:
         (heuristic, False, None if heuristic == "1g" else 2) for heuristic in HEURISTICS]
     others = [("largest", "fullest"), ("largest", "last"), ("smallest", "first"), ("smallest", "fullest"),
               ("smallest", "last")]
-    assert sorted((attempt["heuristic"], attempt["start"], attempt["ties"]) for attempt in tried[5:]) == [
+    assert sorted((attempt["heuristic"], attempt["start"], attempt["ties"]) for attempt in tried[5:-1]) == [
         ("bf-act", "smallest", None), ("bf-ina", "smallest", None),
         *[(heuristic, *other) for heuristic in ("sms-act", "sms-ina") for other in others]]
+    assert (tried[-1]["heuristic"], tried[-1]["tpcs"]) == ("exact", 2)
     printed = gpulens("plan", file, "--tpcs", "1").stdout
     assert "sms-act                                          2\n" in printed
     assert "sms-act, start smallest, ties fullest            2\n" in printed
     chosen = run_checked("plan", file, "--tpcs", "1", "--start", "smallest", "--ties", "last", status=1)["tried"]
-    assert [(attempt["heuristic"], attempt["start"], attempt["ties"]) for attempt in chosen] == [
+    assert [(attempt["heuristic"], attempt["start"], attempt["ties"]) for attempt in chosen[:-1]] == [
         ("sms-ina", "smallest", "last"), ("sms-act", "smallest", "last"), ("bf-ina", "smallest", None),
         ("bf-act", "smallest", None), ("1g", None, None)]
 

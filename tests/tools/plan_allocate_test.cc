@@ -281,6 +281,18 @@ TEST(PlanOptimum, IsTheFewestAndNoHeuristicIsBetter)
 		for (u32 i = 0; i < tasks.size(); i++)
 			alone += problem.initial_size(i);
 		(best <= tpcs ? fitting : unfit)++;
+		Allocation searched = tool::plan::search_divisions(problem, {}, 50);
+		EXPECT_EQ(searched.fits, best <= tpcs) << n;
+		std::vector<bool> seen_once(tasks.size());
+		for (const tool::plan::Partition &p : searched.partitions) {
+			EXPECT_TRUE(meets_deadlines(tasks, p.tasks, p.tpcs)) << n;
+			for (u32 i : p.tasks) {
+				EXPECT_FALSE(seen_once[i]) << n;
+				seen_once[i] = true;
+			}
+		}
+		if (searched.fits)
+			EXPECT_EQ(std::count(seen_once.begin(), seen_once.end(), false), 0) << n;
 		for (const Heuristic &how : tool::plan::all_heuristics()) {
 			Allocation a = allocate(problem, how);
 			std::vector<u32> seen;

@@ -95,7 +95,7 @@ TEST(PlanFile, MessagesNameTheItem)
 		{make_file(ok, R"(, "more": 1)"), R"(unknown key "more"; expected one of tasks, reserved)"},
 		{make_file(ok + "," + ok), R"(task "ok": another task has the same name)"},
 		{make_file(ok + "," + make_task(alone + R"(, "priority": 1)")),
-		 R"(task "a": unknown key "priority"; expected one of name, period_us, deadline_us, class, alone, conflict, beside, longest_kernel_us)"},
+		 R"(task "a": unknown key "priority"; expected one of name, period_us, deadline_us, jitter_us, before_us, after_us, class, alone, conflict, beside, longest_kernel_us)"},
 		{make_file(ok + R"(,{"period_us": 1})"), "task 1: name is missing"},
 		{make_file(R"({"name": 7})"), "task 0: name is 7, not a string"},
 		{make_file(make_task(alone, "my task")),

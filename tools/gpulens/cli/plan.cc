@@ -35,12 +35,19 @@ void add_division(CLI::App &parser, plan::PlanOptions &options)
 	parser.add_option(
 		      "--heuristic", options.heuristic,
 		      "sms-ina, sms-act, bf-ina, bf-act, 1g (one partition, the whole GPU), stgm, even, smart-even (a "
-		      "partition for each task), or auto: the first of the first five that fits, by all readings "
-		      "(default: auto)")
+		      "partition for each task), or auto: the first of the first five that fits, by all readings, or "
+		      "what --exact or --search finds (default: auto)")
 		->type_name("HEURISTIC")
 		->check(one_of({"auto", "sms-ina", "sms-act", "bf-ina", "bf-act", "1g", "stgm", "even", "smart-even"}));
 	parser.add_flag("--exact", options.exact, "search all divisions for the fewest TPCs; for few tasks")
 		->excludes("--heuristic");
+	parser.add_option(
+		      "--search", options.search,
+		      "where auto finds no plan for more than 14 tasks: divide the tasks of some partitions anew as "
+		      "often as this, until all fit (default: 200, and 0 for more than 1000 tasks)")
+		->type_name("STEPS")
+		->check(in_range(u64{0}, u64{1000000000}))
+		->excludes("--exact");
 	for (const char *merges : {"--start", "--ties"})
 		parser.get_option(merges)->excludes("--exact");
 	add_choice<bool>(parser, "--spare", options.keep_spare, {{"assign", false}, {"keep", true}}, "SPARE",
@@ -82,6 +89,23 @@ void add_division(CLI::App &parser, plan::PlanOptions &options)
 		"(default: shared)");
 }
 
+void add_play(CLI::App &parser, plan::PlanOptions &options)
+{
+	begin_group(parser, "Simulation");
+	CLI::Option *play = add_duration(parser, "--play", options.play_ns, 1000000,
+					 "simulate the plan for that long: misses and response times of each task");
+	parser.add_option("--times", options.times,
+			  "with --play: jobs take times of this file of gpulens sweep, drawn at random (default: each "
+			  "job as long as planned)")
+		->type_name("FILE.csv")
+		->check(not_an_option())
+		->needs(play);
+	parser.add_option("-o,--output", options.picture, "with --play: draw what runs when to FILE.svg")
+		->type_name("FILE.svg")
+		->check(not_an_option())
+		->needs(play);
+}
+
 // Refuses options that the other options leave without an effect.
 void refuse_ignored(const CLI::App &parser, const PlanArguments &arguments)
 {
@@ -89,8 +113,8 @@ void refuse_ignored(const CLI::App &parser, const PlanArguments &arguments)
 	bool merges = heuristic == "auto" || heuristic.starts_with("sms") || heuristic.starts_with("bf");
 
 	if (arguments.plan.on == plan::Place::Mig) {
-		for (const char *unused : {"--heuristic", "--exact", "--start", "--ties", "--quantum", "--least",
-					   "--spare", "--place", "--memory"})
+		for (const char *unused : {"--heuristic", "--exact", "--search", "--start", "--ties", "--quantum",
+					   "--least", "--spare", "--place", "--memory"})
 			if (parser.count(unused))
 				throw CLI::ValidationError(unused, "it has no effect with --on mig");
 	} else if (parser.count("--mig-profiles")) {
@@ -101,6 +125,8 @@ void refuse_ignored(const CLI::App &parser, const PlanArguments &arguments)
 		if (parser.count(cost) && !plan::counts_costs(test))
 			throw CLI::ValidationError(cost, std::string("test ") + plan::criterion_name(test) +
 								 " has no form that counts it");
+	if (parser.count("--search") && heuristic != "auto")
+		throw CLI::ValidationError("--search", "it goes with --heuristic auto");
 	if (parser.count("--start") && !merges)
 		throw CLI::ValidationError("--start", heuristic + " merges no partitions");
 	if (parser.count("--ties") && heuristic != "auto" && !heuristic.starts_with("sms"))
@@ -122,6 +148,7 @@ void add_plan(CLI::App &parser, CommandLine &line)
 			->type_name("");
 	parser.add_flag("-q,--quiet", arguments->plan.quiet, "print no notes");
 	add_division(parser, arguments->plan);
+	add_play(parser, arguments->plan);
 	for (CLI::Option *other : parser.get_options())
 		if (other->nonpositional() && other != parser.get_help_ptr())
 			other->excludes(status);

@@ -94,5 +94,8 @@ constexpr u32 MAX_EXACT_TASKS = 14; // 16384 sets, 4.8 million divisions: under 
 // Tries all divisions of n tasks into partitions for the one that needs the fewest TPCs: 2^n sets of tasks are tested, and 3^n
 // divisions compared. The reference for the heuristics. As allocate(), but merges is the number of sets that were tested. There must be at most MAX_EXACT_TASKS tasks.
 Allocation find_optimum(const Problem &problem);
+// Changes a division, or that of each task alone, until it fits onto the GPU: at most `steps` times it divides the tasks of
+// some partitions, drawn at random (the same ones each time), as well as can be. merges is the number of steps.
+Allocation search_divisions(const Problem &problem, const std::vector<Partition> &start, u64 steps);
 
 } // namespace tool::plan

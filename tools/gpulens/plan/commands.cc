@@ -4,6 +4,7 @@
 
 #include "gpulens/out/partition_notes.hpp"
 #include "gpulens/plan/fit.hpp"
+#include "gpulens/plan/play.hpp"
 #include "gpulens/plan/status.hpp"
 #include "lib/base/errors.hpp"
 #include "lib/base/file.hpp"
@@ -64,6 +65,18 @@ std::vector<std::string> notes_on_gpu(const Plan &plan, const std::optional<Gpu>
 	return notes;
 }
 
+Play play_plan(const Plan &plan, const PlanOptions &options)
+{
+	std::vector<Samples> measured;
+
+	if (!options.times.empty())
+		measured = parse_samples(read_file(options.times), name_of_file(options.times));
+	Play play = play_plan(plan, measured, options.play_ns);
+	if (!options.picture.empty())
+		write_file(options.picture, play_svg(plan, play));
+	return play;
+}
+
 } // namespace
 
 int plan_command(const Options &options, const PlanOptions &plan_options)
@@ -82,7 +95,14 @@ int plan_command(const Options &options, const PlanOptions &plan_options)
 		plan.notes.push_back(note);
 	if (plan_options.quiet && !options.json)
 		plan.notes.clear();
-	bool shown = print_text(options.json ? json_text(plan_json(plan)) : plan_text(plan, options.style()));
+	json j = plan_json(plan);
+	std::string text = plan_text(plan, options.style());
+	if (plan_options.play_ns && plan.allocation().fits) {
+		Play play = play_plan(plan, plan_options);
+		j["play"] = play_json(plan, play);
+		text += play_text(plan, play, options.style());
+	}
+	bool shown = print_text(options.json ? json_text(j) : text);
 	for (const std::string &text : impossible_texts(plan))
 		std::fprintf(stderr, "gpulens: %s: %s\n", name.c_str(), text.c_str());
 	if (!shown)

@@ -16,6 +16,7 @@ namespace {
 
 // The number of tasks above which auto tries no heuristic whose time grows with the square of it.
 constexpr size_t MANY_TASKS = 1000;
+constexpr Heuristic NO_HEURISTIC{.baseline = Baseline::Stgm}; // merges nothing
 
 // Returns the heuristics that differ from h in what the thesis leaves open: those with the words that the user gave, or all,
 // the default first.
@@ -69,19 +70,16 @@ std::vector<Heuristic> list_heuristics(const Problem &problem, const PlanOptions
 	return all;
 }
 
-std::vector<Attempt> try_heuristics(const Problem &problem, const PlanOptions &options)
+// Returns the division that comes closest to fitting.
+const Allocation &smallest_of(const std::vector<Attempt> &tried)
 {
-	std::vector<Attempt> tried;
-
-	if (options.exact)
-		return {{"exact", {}, find_optimum(problem)}};
-	for (const Heuristic &h : list_heuristics(problem, options)) {
-		tried.push_back({h.name(), h, allocate(problem, h)});
-		const Allocation &a = tried.back().allocation;
-		if (a.fits || a.too_much || !a.impossible.empty())
-			break;
-	}
-	return tried;
+	return std::min_element(
+		       tried.begin(), tried.end(),
+		       [](const Attempt &a, const Attempt &b) {
+		return std::pair(a.allocation.partitions.empty(), a.allocation.tpcs()) <
+		       std::pair(b.allocation.partitions.empty(), b.allocation.tpcs());
+		       })
+		->allocation;
 }
 
 // Refuses what has no meaning on MIG, and plans for its instances.
@@ -103,8 +101,7 @@ void plan_on_mig(Plan &plan, const PlanOptions &options, const std::string &name
 		throw Error(Error::Input, name + ": reserved TPCs cannot be kept from MIG instances");
 	plan.sizes = {largest_instance(*plan.mig)};
 	plan.sharing.separate_memory = true;
-	Heuristic none{.baseline = Baseline::Stgm}; // merges nothing
-	plan.tried = {{"mig", none, allocate_on_mig(plan.problem(), *plan.mig, plan.instances)}};
+	plan.tried = {{"mig", NO_HEURISTIC, allocate_on_mig(plan.problem(), *plan.mig, plan.instances)}};
 }
 
 void add_spare(Plan &plan, bool keep)
@@ -122,10 +119,39 @@ void add_spare(Plan &plan, bool keep)
 
 } // namespace
 
+std::vector<Attempt> find_allocation(const Problem &problem, const PlanOptions &options)
+{
+	std::vector<Attempt> tried;
+
+	if (options.exact)
+		return {{"exact", NO_HEURISTIC, find_optimum(problem)}};
+	for (const Heuristic &h : list_heuristics(problem, options)) {
+		tried.push_back({h.name(), h, allocate(problem, h)});
+		const Allocation &a = tried.back().allocation;
+		if (a.fits || a.too_much || !a.impossible.empty())
+			return tried;
+	}
+	if (options.heuristic != "auto")
+		return tried;
+	if (problem.tasks().size() <= MAX_EXACT_TASKS)
+		tried.push_back({"exact", NO_HEURISTIC, find_optimum(problem)});
+	else if (u64 steps = options.search.value_or(problem.tasks().size() > MANY_TASKS ? 0 : DEFAULT_SEARCH))
+		tried.push_back(
+			{"search", NO_HEURISTIC, search_divisions(problem, smallest_of(tried).partitions, steps)});
+	return tried;
+}
+
 bool Plan::gave_up() const
 {
-	return !allocation().fits &&
+	return !allocation().fits && !is_refuted() &&
 	       std::any_of(tried.begin(), tried.end(), [](const Attempt &a) { return a.allocation.gave_up > 0; });
+}
+
+bool Plan::is_refuted() const
+{
+	const Allocation &a = allocation();
+
+	return a.too_much || !a.impossible.empty() || (tried.back().name == "exact" && !a.fits && !a.gave_up);
 }
 
 Plan make_plan(const std::string &text, const std::string &name, const GpcMap &map, const PlanOptions &options)
@@ -151,7 +177,7 @@ Plan make_plan(const std::string &text, const std::string &name, const GpcMap &m
 	if (plan.on == Place::Mig)
 		plan_on_mig(plan, options, name);
 	else
-		plan.tried = try_heuristics(plan.problem(), options);
+		plan.tried = find_allocation(plan.problem(), options);
 	std::vector<Partition> &partitions = plan.tried.back().allocation.partitions;
 	bool on_mig = plan.on == Place::Mig;
 	if (!on_mig) // instances have the order of their partitions

@@ -18,14 +18,17 @@ namespace tool::plan {
 
 constexpr Criterion DEFAULT_TEST = Criterion::NpEdf; // libgpulens-partition can keep to it
 
+constexpr u64 DEFAULT_SEARCH = 200;
+
 struct PlanOptions {
 	std::string file{};             // of tasks; "-": standard input
 	std::optional<u32> tpcs;        // plan for that many TPCs instead of a GPU
 	std::optional<Criterion> test;  // default: DEFAULT_TEST for a plan, edf for --evaluate
-	std::string heuristic = "auto"; // or the name of one; auto: the first that finds a plan
+	std::string heuristic = "auto"; // or the name of one; auto: the first that finds a plan, and then a search
 	std::optional<Start> start;     // auto: both
 	std::optional<Ties> ties;       // auto: all
 	bool exact = false;             // use find_optimum()
+	std::optional<u64> search; // steps of auto's search_divisions(); default: DEFAULT_SEARCH, 0 for very many tasks
 	Sharing sharing{};
 	bool keep_spare = false;    // leave TPCs that no partition needs
 	u32 quantum = 1, least = 1; // of Sizes
@@ -34,11 +37,14 @@ struct PlanOptions {
 	std::optional<u32> chip; // id of the GPU's chip
 	std::string mig_file{};  // with what nvidia-smi prints of the profiles, instead of the known ones
 	bool quiet = false;      // no notes in the text
+	u64 play_ns = 0;         // simulate the plan for that long
+	std::string times{};     // with it: file with measured times; empty: as planned
+	std::string picture{};   // with it: SVG file to write
 };
 
 struct Attempt {
-	std::string name;    // of the heuristic, or "exact"
-	Heuristic heuristic; // if not exact
+	std::string name;    // of the heuristic, "exact", "search" or "mig"
+	Heuristic heuristic; // a baseline if it is none
 	Allocation allocation;
 };
 
@@ -64,9 +70,13 @@ struct Plan {
 	const Allocation &allocation() const { return tried.back().allocation; }
 	// Returns whether it is not known if there is a plan, because a schedulability test gave up.
 	bool gave_up() const;
+	// Returns whether it is certain that no division of the tasks meets the test.
+	bool is_refuted() const;
 	Problem problem() const { return {file.tasks, sizes, test, sharing}; }
 };
 
+// Tries heuristics, or what options say in place of them, until one finds a plan. Never returns an empty list.
+std::vector<Attempt> find_allocation(const Problem &problem, const PlanOptions &options);
 // text, name: contents and name of the task file. Throws Error (Input).
 Plan make_plan(const std::string &text, const std::string &name, const GpcMap &map, const PlanOptions &options);
 

@@ -28,7 +28,7 @@ std::string attempt_text(const Attempt &attempt)
 {
 	std::string text = attempt.name;
 
-	if (!attempt.heuristic.merges() || attempt.name == "exact")
+	if (!attempt.heuristic.merges())
 		return text;
 	if (attempt.heuristic.start != Start::Largest)
 		text += fmt::format(", start {}", start_name(attempt.heuristic.start));
@@ -63,7 +63,9 @@ std::string verdict_text(const Plan &plan)
 				   count_spare(plan) ? fmt::format(", {} of them spare", count_spare(plan)) : "") +
 		       (a.partitions.size() > 1 ? fmt::format("\nHolds for {}", holds_text(plan)) : "");
 	else
-		out += plan.gave_up() ? "unknown, the test gave up after too many steps" : "does not fit";
+		out += plan.is_refuted() ? "does not fit"
+		       : plan.gave_up()  ? "unknown, the test gave up after too many steps"
+					 : "no plan was found; one may exist";
 	return out + fmt::format("\nLemma 1: at least {:.2f} TPCs are needed{}\n", a.least_tpcs,
 				 a.too_much ? ", more than there are: nothing was tried" : "");
 }
@@ -244,7 +246,7 @@ json plan_json(const Plan &plan)
 	for (const Attempt &attempt : plan.tried) {
 		const Allocation &allocation = attempt.allocation;
 		const Heuristic &h = attempt.heuristic;
-		bool merges = attempt.name != "exact" && h.merges();
+		bool merges = h.merges();
 		tried.push_back({{"heuristic", attempt.name},
 				 {"start", merges ? json(start_name(h.start)) : json(nullptr)},
 				 {"ties", merges && h.order == Order::Sms ? json(ties_name(h.ties)) : json(nullptr)},
@@ -259,6 +261,7 @@ json plan_json(const Plan &plan)
 	j["command"] = "plan";
 	j["fits"] = a.fits;
 	j["gave_up"] = plan.gave_up();
+	j["refuted"] = plan.is_refuted();
 	j["gpu"] = plan.gpu.empty() ? json(nullptr) : json(plan.gpu);
 	j["device"] = plan.device.empty() ? json(nullptr) : json(plan.device);
 	j["numbering"] = plan.map.gpcs.empty() ? json(nullptr) : json(numbering_name(plan.map.numbering));

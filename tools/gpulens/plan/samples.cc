@@ -168,8 +168,11 @@ std::vector<Samples> parse_samples(const std::string &csv, const std::string &na
 		double us = parse_time(cells[columns.time_us], where);
 		if (index.emplace(task, all.size()).second)
 			all.push_back({.task = task, .alone{}, .conflict{}, .beside_memory{}, .beside_compute{}});
-		double &longest = find_times(all[index[task]], cells, columns, where)[tpcs];
-		longest = std::max(longest, us);
+		Samples &samples = all[index[task]];
+		Times &times = find_times(samples, cells, columns, where);
+		times[tpcs] = std::max(times[tpcs], us);
+		if (&times == &samples.alone)
+			samples.alone_each[tpcs].push_back(us);
 	}
 	if (all.empty())
 		throw Error(Error::Input, name + ": no times");

@@ -15,6 +15,7 @@ using Times = std::map<u32, double>; // longest time in us, by size in TPCs
 struct Samples {
 	std::string task;
 	Times alone, conflict, beside_memory, beside_compute;
+	std::map<u32, std::vector<double>> alone_each{}; // all times alone in us, by size in TPCs
 };
 
 // Returns the tasks in the order of their first lines. fit.hpp describes the columns. name: of the file, for messages.

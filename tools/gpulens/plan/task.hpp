@@ -39,7 +39,8 @@ constexpr double COMPUTE_CONFLICT = 1.2, MEMORY_CONFLICT = 2.3;
 
 struct Task {
 	std::string name;
-	u64 period_ns = 0, deadline_ns = 0;
+	u64 period_ns = 0, deadline_ns = 0; // of GPU work: least separation, and from when it is ready
+	u64 jitter_ns = 0;                  // by which the period of the jobs is longer
 	Class kind = Class::Compute;
 	std::vector<u64> alone_ns, conflict_ns; // element m - 1: with m TPCs, for each m up to the GPU's TPCs
 	bool assumed_conflict = false;          // conflict_ns is computed from the default ratios

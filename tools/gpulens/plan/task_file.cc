@@ -107,6 +107,23 @@ std::vector<u64> parse_conflict(const Item &item, Task &task)
 	return ns;
 }
 
+// Takes what of a job is not GPU work from its period and deadline: GPU work is ready up to `jitter` after the period
+// begins, so that two are apart by T - jitter at least, and must end by D - after.
+void parse_margins(const Item &item, Task &task)
+{
+	auto parse = [&](const char *key) {
+		double us = item.has(key) ? item.number(key, 0, MAX_US, "microseconds") : 0;
+		return us > 0 ? round_up(us * 1000) : 0;
+	};
+	u64 after = parse("after_us");
+
+	task.jitter_ns = parse("jitter_us") + parse("before_us");
+	if (task.jitter_ns + after >= task.deadline_ns)
+		item.refuse("jitter_us, before_us and after_us leave no time until deadline_us");
+	task.period_ns -= task.jitter_ns;
+	task.deadline_ns -= task.jitter_ns + after;
+}
+
 Class parse_class(const Item &task)
 {
 	std::string word = task.string("class");
@@ -120,14 +137,15 @@ Task parse_task(const Item &object, u32 tpcs)
 {
 	Task t;
 
-	object.check_keys(
-		{"name", "period_us", "deadline_us", "class", "alone", "conflict", "beside", "longest_kernel_us"});
+	object.check_keys({"name", "period_us", "deadline_us", "jitter_us", "before_us", "after_us", "class", "alone",
+			   "conflict", "beside", "longest_kernel_us"});
 	t.name = object.name();
 	t.period_ns = parse_time_ns(object, "period_us");
 	t.deadline_ns = object.has("deadline_us") ? parse_time_ns(object, "deadline_us") : t.period_ns;
 	if (t.deadline_ns > t.period_ns)
 		object.refuse(fmt::format("deadline_us is {}, after the end of period_us, {}",
 					  quote_value(object.at("deadline_us")), quote_value(object.at("period_us"))));
+	parse_margins(object, t);
 	t.kind = parse_class(object);
 	t.alone_ns = parse_curve(object.object("alone"), tpcs);
 	t.has_curve = !object.object("alone").has("times_us") ||
