@@ -86,7 +86,8 @@ TEST(PlanEvaluate, BaselineFallsNear36AndHeuristicsDoNot)
 // With the serial part as printed, the baseline fits nothing from U = 6.5 on, contrary to figures 3.4 and 3.5.
 TEST(PlanEvaluate, LiteralSerialPartsLoseTheBaselineAtOnce)
 {
-	Results r = run_evaluation({.tasks = {50}, .from = 4, .to = 12, .step = 4, .sets = 10, .literal = true});
+	Results r = run_evaluation(
+		{.tasks = {50}, .from = 4, .to = 12, .step = 4, .sets = 10, .generator{.literal = true}});
 	const auto &points = r.experiments.at(0).points;
 	EXPECT_EQ(points[0][4].fits, 10u);
 	EXPECT_LE(points[1][4].fits, 2u);
@@ -105,6 +106,58 @@ TEST(PlanEvaluate, SmsIsNoWorseThanBestFitAtHighUtilization)
 	EXPECT_GT(points[0][0].fits, 4u);
 	EXPECT_LT(points[0][0].fits, 24u);
 	EXPECT_EQ(points[1][0].fits, 0u);
+}
+
+// No way finds a plan that there is not, and auto ends with all divisions of so few tasks.
+TEST(PlanEvaluate, AutoIsExactForFewTasksAndTheBoundIsNeverBelow)
+{
+	Results r = run_evaluation({.ways{"sms-ina", "bf-act", "stgm", "auto", "exact", "bound"},
+				    .tasks = {8},
+				    .from = 4,
+				    .to = 12,
+				    .step = 1,
+				    .sets = 30,
+				    .tpcs = 12,
+				    .test = tool::plan::Criterion::NpEdf});
+	u32 better = 0;
+	for (const auto &outcomes : r.experiments.at(0).points) {
+		EXPECT_EQ(outcomes[3].fits, outcomes[4].fits);
+		EXPECT_GE(outcomes[5].fits, outcomes[4].fits);
+		for (size_t h = 0; h < 3; h++)
+			EXPECT_LE(outcomes[h].fits, outcomes[4].fits) << h;
+		better += outcomes[4].fits - outcomes[0].fits;
+	}
+	EXPECT_GT(better, 0u);
+}
+
+// L. Brown, T. Cai, A. DasGupta, Statistical Science 16(2), 2001: Wilson's interval of 0 and 5 of 10.
+TEST(PlanEvaluate, SharesHaveConfidenceIntervals)
+{
+	EXPECT_NEAR(tool::plan::confidence_of(5, 10).first, 0.2366, 1e-4);
+	EXPECT_NEAR(tool::plan::confidence_of(5, 10).second, 0.7634, 1e-4);
+	EXPECT_NEAR(tool::plan::confidence_of(0, 10).first, 0, 1e-12);
+	EXPECT_NEAR(tool::plan::confidence_of(0, 10).second, 0.2775, 1e-4);
+}
+
+// Deadlines at half of the periods, all tasks of one class, one period, and no more time in conflict.
+TEST(PlanGenerator, ParametersOfTheThesisCanBeSet)
+{
+	std::mt19937_64 random(5);
+	for (const Task &t : tool::plan::generate(random, {.tasks = 20,
+							  .utilization = 10,
+							  .tpcs = 4,
+							  .memory = 1,
+							  .deadline = 0.5,
+							  .periods{400},
+							  .conflict{1, 1},
+							  .serial{0, 1}})) {
+		EXPECT_EQ(t.kind, Class::Memory);
+		EXPECT_EQ(t.period_ns, 400000000u);
+		EXPECT_EQ(t.deadline_ns, 200000000u);
+		EXPECT_EQ(t.alone_ns, t.conflict_ns);
+		// a / 4 + a / 4 of a + a / 4
+		EXPECT_NEAR(double(t.alone_ns[3]) / double(t.alone_ns[0]), 0.4, 1e-3);
+	}
 }
 
 TEST(PlanEvaluate, RepeatsWithItsSeedAndPointsAreIndependent)
@@ -192,9 +245,10 @@ TEST(PlanResults, Json)
 TEST(PlanResults, SvgHasALineForEachHeuristic)
 {
 	std::string svg = curves_svg(make_results());
-	for (const char *line : {"<g id=\"n50-sms-ina\">\n<polyline class=\"curve\" stroke=\"#0072b2\" "
+	for (const char *line : {"<polyline class=\"curve\" stroke=\"#0072b2\" "
 				 "points=\"62.0,44.0 622.0,174.0\"/>",
-				 "<g id=\"n50-1g\">\n<polyline class=\"curve\" stroke=\"#888888\" "
+				 "<g id=\"n50-sms-ina\">\n", "<g id=\"n50-1g\">\n",
+				 "<polyline class=\"curve\" stroke=\"#888888\" "
 				 "points=\"62.0,239.0 622.0,304.0\"/>"})
 		EXPECT_NE(svg.find(line), std::string::npos) << svg;
 	EXPECT_NE(svg.find(">50 tasks on 68 TPCs, 4 sets a point, edf</text>"), std::string::npos);

@@ -28,6 +28,39 @@ CLI::Validator is_utilization()
 	});
 }
 
+// The parameters of random tasks that the thesis leaves to its reader.
+void add_generator(CLI::App &parser, plan::Generator &g)
+{
+	auto add = [&](const char *name, std::vector<double> &values, const char *type, double most,
+		       const std::string &about) {
+		return parser.add_option(name, values, about)
+			->type_name(type)
+			->delimiter(',')
+			->check(in_range(0.0, most));
+	};
+
+	parser.add_option("--memory-tasks", g.memory, "probability that a task is of class memory (default: 0.5)")
+		->type_name("P")
+		->check(in_range(0.0, 1.0));
+	parser.add_option("--deadline", g.deadline, "deadlines, as a share of periods (default: 0.75)")
+		->type_name("SHARE")
+		->check(in_range(0.001, 1.0));
+	add("--periods", g.periods, "LIST", 1000000,
+	    "periods to draw from, ascending (default: 50,80,100,125,160,200,250,400,500,800,1000,2000,4000)")
+		->check(in_range(1.0, 1000000.0));
+	add("--conflict", g.conflict, "K,K", 1000,
+	    "times in conflict by those alone, of compute and of memory tasks (default: 1.2,2.3)")
+		->expected(2)
+		->check(in_range(1.0, 1000.0));
+	add("--serial-part", g.serial, "B,B", 100,
+	    "serial part of tasks, by what runs in parallel, of compute and of memory tasks (default: 0.02,0.1)")
+		->expected(2);
+	parser.add_flag("--literal", g.literal, "serial part of tasks as printed in the thesis; see docs/evaluate.md");
+	parser.add_flag("--no-serial-part", g.no_serial, "tasks without a serial part; see docs/evaluate.md")
+		->excludes("--literal")
+		->excludes("--serial-part");
+}
+
 void add_evaluate(CLI::App &parser, CommandLine &line)
 {
 	auto arguments = std::make_shared<EvaluateArguments>();
@@ -45,11 +78,15 @@ void add_evaluate(CLI::App &parser, CommandLine &line)
 	add_utilization("--from", e.from, "smallest total utilization (default: 2)");
 	add_utilization("--to", e.to, "largest total utilization (default: the number of TPCs)");
 	add_utilization("--step", e.step, "step between total utilizations (default: 2)");
-	add_utilization("--cap", e.cap, "largest utilization of a task (default: no limit)");
-	parser.add_flag("--literal", e.literal, "serial part of tasks as printed in the thesis; see docs/evaluate.md");
-	parser.add_flag("--no-serial-part", e.no_serial, "tasks without a serial part; see docs/evaluate.md")
-
-		->excludes("--literal");
+	add_utilization("--cap", e.generator.cap, "largest utilization of a task (default: no limit)");
+	add_generator(parser, e.generator);
+	parser.add_option("--heuristics", e.ways,
+			  "which to count, with commas between: those of gpulens plan --heuristic, exact (of up to 14 "
+			  "tasks), and "
+			  "bound: sets that Lemmas 1 and 2 do not exclude (default: all but auto, exact and bound)")
+		->type_name("LIST")
+		->delimiter(',')
+		->check(one_of(plan::all_ways()));
 	add_list(parser, "-o,--output", arguments->evaluation.files, "FILE", "write curves to FILE.csv or FILE.svg")
 		->check(check_that([](const std::string &name) {
 			return plan::is_results_file(name) ? "" : "neither .csv nor .svg: " + name;

@@ -6,6 +6,7 @@
 #include "lab/evaluate/evaluate.hpp"
 #include "lib/base/file.hpp"
 
+#include <algorithm>
 #include <cstdio>
 
 namespace tool::plan {
@@ -35,6 +36,15 @@ int evaluate_command(const Options &options, const PlanOptions &plan_options, co
 	e.quantum = plan_options.quantum;
 	e.least = plan_options.least;
 	e.tpcs = plan_options.tpcs.value_or(e.tpcs);
+	const std::vector<std::string> &ways = e.ways;
+	std::vector<double> &periods = e.generator.periods;
+	if (std::find(ways.begin(), ways.end(), "exact") != ways.end() &&
+	    *std::max_element(e.tasks.begin(), e.tasks.end()) > MAX_EXACT_TASKS) {
+		std::fprintf(stderr, "gpulens-lab: --heuristics exact takes sets of at most %u tasks (--tasks)\n",
+			     MAX_EXACT_TASKS);
+		return EXIT_USAGE;
+	}
+	std::sort(periods.begin(), periods.end());
 	if (!Sizes{e.tpcs, e.quantum, e.least}.largest() || e.utilizations().empty()) {
 		std::fprintf(stderr, "gpulens-lab: %s\n",
 			     e.utilizations().empty()

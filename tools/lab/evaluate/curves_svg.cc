@@ -4,6 +4,7 @@
 
 #include "gpulens/out/svg.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
 
@@ -25,12 +26,13 @@ text { font: 13px system-ui, sans-serif; fill: #222; }
 </style>
 )";
 
-// In the order of all_heuristics().
-const char *const HEURISTIC_COLOURS[] = {palette::BLUE, palette::SKY_BLUE, palette::VERMILLION, palette::ORANGE,
-					 palette::GREY, palette::GREEN,    palette::PURPLE,     palette::DARK_YELLOW};
+// In the order of all_ways().
+const char *const WAY_COLOURS[] = {palette::BLUE,  palette::SKY_BLUE, palette::VERMILLION, palette::ORANGE,
+				   palette::GREY,  palette::GREEN,    palette::PURPLE,     palette::DARK_YELLOW,
+				   palette::GREEN, palette::PURPLE,   palette::DARK_YELLOW};
 
 // Markers differ in shape and are not filled, so that all are visible where curves overlap.
-std::string draw_marker(size_t heuristic, double x, double y)
+std::string draw_marker(size_t way, double x, double y)
 {
 	const char *const shapes[] = {"M-4 -4H4V4H-4Z",
 				      "M0 -5L5 0L0 5L-5 0Z",
@@ -39,11 +41,14 @@ std::string draw_marker(size_t heuristic, double x, double y)
 				      "M-4 -4L4 4M-4 4L4 -4",
 				      "M-5 0H5M0 -5V5",
 				      "M-4 0H4",
-				      "M0 -4V4"};
+				      "M0 -4V4",
+				      "M-4 -2H4M-4 2H4",
+				      "M-2 -4V4M2 -4V4",
+				      "M-4 4L0 -4L4 4"};
 
 	return fmt::format("<path d=\"{}\" transform=\"translate({:.1f} {:.1f})\" fill=\"none\" stroke=\"{}\" "
 			   "stroke-width=\"1.5\"/>",
-			   shapes[heuristic], x, y, HEURISTIC_COLOURS[heuristic]);
+			   shapes[way], x, y, WAY_COLOURS[way]);
 }
 
 // The position of a panel and the range of its horizontal axis. x() and y() convert a utilization and a share to
@@ -79,22 +84,28 @@ std::string draw_axes(const Panel &panel, const std::string &title)
 std::string draw_curves(const Panel &panel, const Results &results, const Experiment &e)
 {
 	std::vector<double> us = results.evaluation.utilizations();
-	std::vector<Heuristic> heuristics = all_heuristics();
+	std::vector<std::string> all = all_ways();
+	u32 sets = results.evaluation.sets;
 	std::string out;
 
-	for (size_t h = 0; h < heuristics.size(); h++) {
-		std::string points, marks;
-		for (size_t i = 0; i < us.size(); i++) {
-			double y = panel.y(double(e.points[i][h].fits) / results.evaluation.sets);
-			points += fmt::format("{}{:.1f},{:.1f}", i ? " " : "", panel.x(us[i]), y);
-			marks += draw_marker(h, panel.x(us[i]), y);
+	for (size_t i = 0; i < results.evaluation.ways.size(); i++) {
+		const std::string &name = results.evaluation.ways[i];
+		size_t way = size_t(std::find(all.begin(), all.end(), name) - all.begin());
+		std::string points, marks, upper, lower;
+		for (size_t k = 0; k < us.size(); k++) {
+			double x = panel.x(us[k]), y = panel.y(double(e.points[k][i].fits) / sets);
+			auto [low, high] = confidence_of(e.points[k][i].fits, sets);
+			points += fmt::format("{}{:.1f},{:.1f}", k ? " " : "", x, y);
+			upper += fmt::format("{:.1f},{:.1f} ", x, panel.y(high));
+			lower = fmt::format("{:.1f},{:.1f} ", x, panel.y(low)) + lower;
+			marks += draw_marker(way, x, y);
 		}
-		double line = panel.top + 12 + 22 * double(h);
-		out += fmt::format(
-			"<g id=\"n{}-{}\">\n<polyline class=\"curve\" stroke=\"{}\" points=\"{}\"/>\n{}\n</g>\n",
-			e.tasks, heuristics[h].name(), HEURISTIC_COLOURS[h], points, marks);
-		out += draw_marker(h, LEFT_MARGIN + AXES_WIDTH + 20, line - 4) +
-		       svg_text("start", LEFT_MARGIN + AXES_WIDTH + 34, line, heuristics[h].name());
+		double line = panel.top + 12 + 22 * double(i);
+		out += fmt::format("<g id=\"n{}-{}\">\n<polygon fill=\"{}\" fill-opacity=\".12\" points=\"{}\"/>\n"
+				   "<polyline class=\"curve\" stroke=\"{}\" points=\"{}\"/>\n{}\n</g>\n",
+				   e.tasks, name, WAY_COLOURS[way], upper + lower, WAY_COLOURS[way], points, marks);
+		out += draw_marker(way, LEFT_MARGIN + AXES_WIDTH + 20, line - 4) +
+		       svg_text("start", LEFT_MARGIN + AXES_WIDTH + 34, line, name);
 	}
 	return out;
 }

@@ -2,11 +2,12 @@
 // Runs the evaluation in a thread per processor.
 #include "lab/evaluate/evaluate.hpp"
 
-#include "lab/evaluate/generate.hpp"
+#include "gpulens/plan/plan.hpp"
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cmath>
 #include <mutex>
 #include <thread>
 
@@ -28,7 +29,7 @@ public:
 		for (u32 n : evaluation.tasks)
 			results.experiments.push_back(
 				{n, std::vector<std::vector<Outcome>>(us_.size(),
-								      std::vector<Outcome>(heuristics_.size()))});
+								      std::vector<Outcome>(evaluation.ways.size()))});
 		all_ = u64{evaluation.tasks.size()} * us_.size() * evaluation.sets;
 	}
 
@@ -70,21 +71,17 @@ private:
 		std::seed_seq seed{static_cast<u32>(evaluation_.seed), static_cast<u32>(evaluation_.seed >> 32), n,
 				   static_cast<u32>(us_[unit.point] * 1000), unit.set};
 		std::mt19937_64 random(seed);
-		std::vector<Task> tasks = generate(random, {.tasks = n,
-							    .utilization = us_[unit.point],
-							    .tpcs = evaluation_.tpcs,
-							    .cap = evaluation_.cap,
-							    .literal = evaluation_.literal,
-							    .no_serial = evaluation_.no_serial});
+		Generator generator = evaluation_.generator;
+		generator.tasks = n;
+		generator.utilization = us_[unit.point];
+		generator.tpcs = evaluation_.tpcs;
+		std::vector<Task> tasks = generate(random, generator);
 		Problem problem(tasks, {evaluation_.tpcs, evaluation_.quantum, evaluation_.least}, evaluation_.test,
 				evaluation_.sharing);
 
-		for (size_t h = 0; h < heuristics_.size(); h++) {
-			Heuristic heuristic = heuristics_[h];
-			heuristic.start = evaluation_.start;
-			heuristic.ties = evaluation_.ties;
+		for (size_t h = 0; h < evaluation_.ways.size(); h++) {
 			auto began = std::chrono::steady_clock::now();
-			bool fits = allocate(problem, heuristic).fits;
+			bool fits = fits_by(problem, evaluation_.ways[h]);
 			std::chrono::nanoseconds took = std::chrono::steady_clock::now() - began;
 			std::scoped_lock lock(mutex_);
 			Outcome &outcome = results_.experiments[unit.experiment].points[unit.point][h];
@@ -93,9 +90,25 @@ private:
 		}
 	}
 
+	bool fits_by(const Problem &problem, const std::string &way) const
+	{
+		if (way == "bound")
+			return problem.least_tpcs() <= problem.sizes().tpcs * (1 + 1e-9) &&
+			       problem.impossible().empty();
+		if (way == "exact")
+			return find_optimum(problem).fits;
+		if (way == "auto")
+			return find_allocation(problem, {}).back().allocation.fits;
+		std::vector<Heuristic> all = all_heuristics();
+		Heuristic heuristic =
+			*std::find_if(all.begin(), all.end(), [&](const Heuristic &h) { return h.name() == way; });
+		heuristic.start = evaluation_.start;
+		heuristic.ties = evaluation_.ties;
+		return allocate(problem, heuristic).fits;
+	}
+
 	const Evaluation &evaluation_;
 	Results &results_;
-	std::vector<Heuristic> heuristics_ = all_heuristics();
 	std::vector<double> us_;
 	u64 all_;
 	std::atomic<u64> next_ = 0, done_ = 0;
@@ -105,6 +118,32 @@ private:
 };
 
 } // namespace
+
+std::vector<std::string> heuristic_names()
+{
+	std::vector<std::string> names;
+
+	for (const Heuristic &h : all_heuristics())
+		names.emplace_back(h.name());
+	return names;
+}
+
+std::vector<std::string> all_ways()
+{
+	std::vector<std::string> names = heuristic_names();
+
+	names.insert(names.end(), {"auto", "exact", "bound"});
+	return names;
+}
+
+std::pair<double, double> confidence_of(u32 fits, u32 sets)
+{
+	constexpr double Z = 1.959964;
+	double n = sets, p = fits / n, whole = 1 + Z * Z / n, middle = (p + Z * Z / (2 * n)) / whole;
+	double half = Z * std::sqrt(p * (1 - p) / n + Z * Z / (4 * n * n)) / whole;
+
+	return {std::max(0.0, middle - half), std::min(1.0, middle + half)};
+}
 
 std::vector<double> Evaluation::utilizations() const
 {

@@ -34,10 +34,10 @@ std::string results_csv(const Results &results, bool times)
 {
 	std::string out = "tasks,utilization,sets";
 
-	for (const Heuristic &h : all_heuristics())
-		out += fmt::format(",{}", h.name());
-	for (const Heuristic &h : all_heuristics())
-		out += times ? fmt::format(",{}_us", h.name()) : "";
+	for (const std::string &way : results.evaluation.ways)
+		out += ',' + way;
+	for (const std::string &way : results.evaluation.ways)
+		out += times ? fmt::format(",{}_us", way) : "";
 	out += '\n';
 	each_point(results, [&](const Experiment &e, double u, const std::vector<Outcome> &outcomes) {
 		out += fmt::format("{},{},{}", e.tasks, u, results.evaluation.sets);
@@ -57,8 +57,7 @@ std::string results_text(const Results &results)
 			    results.evaluation.sets, results.evaluation.seed, criterion_name(results.evaluation.test));
 	std::vector<std::string> titles{"Tasks", "U"};
 
-	for (const Heuristic &h : all_heuristics())
-		titles.emplace_back(h.name());
+	titles.insert(titles.end(), results.evaluation.ways.begin(), results.evaluation.ways.end());
 	Table t(titles);
 	each_point(results, [&](const Experiment &e, double u, const std::vector<Outcome> &outcomes) {
 		std::vector<Cell> row{std::to_string(e.tasks), fmt::format("{}", u)};
@@ -77,7 +76,7 @@ json results_json(const Results &results)
 	each_point(results, [&](const Experiment &e, double u, const std::vector<Outcome> &outcomes) {
 		json point{{"tasks", e.tasks}, {"utilization", u}};
 		for (size_t h = 0; h < outcomes.size(); h++)
-			point[all_heuristics()[h].name()] = outcomes[h].fits;
+			point[evaluation.ways[h]] = outcomes[h].fits;
 		points.push_back(std::move(point));
 	});
 	return {{"version", EVALUATION_JSON_VERSION},

@@ -6,7 +6,6 @@
 #include "lib/base/errors.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <fmt/format.h>
 
@@ -16,9 +15,6 @@ namespace {
 
 constexpr u32 MAX_ATTEMPTS = 200000;
 constexpr double UNIT_NS = 1000000;
-constexpr double DEADLINE_SHARE = 0.75;                      // of the period
-constexpr double COMPUTE_SERIAL = 0.02, MEMORY_SERIAL = 0.1; // b / a
-constexpr std::array<u32, 13> PERIOD_UNITS = {50, 80, 100, 125, 160, 200, 250, 400, 500, 800, 1000, 2000, 4000};
 
 // Returns a number in [0, 1). Not std::uniform_real_distribution, whose results differ between standard libraries.
 double draw_uniform(std::mt19937_64 &random)
@@ -56,26 +52,25 @@ std::vector<double> uunifast_discard(std::mt19937_64 &random, u32 n, double tota
 
 std::vector<Task> generate(std::mt19937_64 &random, const Generator &generator)
 {
+	const std::vector<double> &periods = generator.periods;
 	std::vector<Task> tasks;
 
 	for (double u : uunifast_discard(random, generator.tasks, generator.utilization, generator.cap)) {
-		size_t period =
-			std::min<size_t>(size_t(draw_uniform(random) * PERIOD_UNITS.size()), PERIOD_UNITS.size() - 1);
-		while (period + 1 < PERIOD_UNITS.size() && u * PERIOD_UNITS[period] < 1)
+		size_t period = std::min(size_t(draw_uniform(random) * double(periods.size())), periods.size() - 1);
+		while (period + 1 < periods.size() && u * periods[period] < 1)
 			period++;
 		Task t;
 		t.name = std::to_string(tasks.size());
 		t.kind = draw_uniform(random) > generator.memory ? Class::Compute : Class::Memory;
-		t.period_ns = static_cast<u64>(PERIOD_UNITS[period] * UNIT_NS);
-		t.deadline_ns = static_cast<u64>(DEADLINE_SHARE * PERIOD_UNITS[period] * UNIT_NS);
-		double a = u * PERIOD_UNITS[period] * UNIT_NS;
-		double b = (t.kind == Class::Memory ? MEMORY_SERIAL : COMPUTE_SERIAL) * a /
-			   (generator.literal ? 1 : generator.tpcs);
+		t.period_ns = static_cast<u64>(periods[period] * UNIT_NS);
+		t.deadline_ns = static_cast<u64>(generator.deadline * periods[period] * UNIT_NS);
+		double a = u * periods[period] * UNIT_NS;
+		size_t kind = t.kind == Class::Memory;
+		double b = generator.serial[kind] * a / (generator.literal ? 1 : generator.tpcs);
 		if (generator.no_serial)
 			b = 0;
 		t.alone_ns = amdahl_curve(a, b, 1, generator.tpcs);
-		t.conflict_ns = amdahl_curve(a, b, t.kind == Class::Memory ? MEMORY_CONFLICT : COMPUTE_CONFLICT,
-					     generator.tpcs);
+		t.conflict_ns = amdahl_curve(a, b, generator.conflict[kind], generator.tpcs);
 		tasks.push_back(std::move(t));
 	}
 	return tasks;

@@ -11,7 +11,7 @@
 //     at 38.9. literal keeps b as printed, no_serial omits it.
 //   - UUniFast-Discard discards sets with u > 1, because its tasks run on one processor. These tasks run on several,
 //     and no set with n = 50 and U > 50 would remain (slip 6). cap sets such a limit; by default there is none.
-//   - The list of periods is not printed; here it has divisors of 4000. A "reasonable" time is at least 1 unit with one
+//   - The list of periods is not printed; by default it has divisors of 4000. A "reasonable" time is at least 1 unit with one
 //     TPC. A unit is 1 ms here, so that rounding to nanoseconds does not matter.
 #pragma once
 #include "gpulens/plan/task.hpp"
@@ -24,10 +24,15 @@ struct Generator {
 	u32 tasks = 50;
 	double utilization = 2; // total, in TPCs
 	u32 tpcs = 68;
-	double memory = 0.5;    // probability of class memory
 	double cap = 0;         // largest utilization of a task; 0: no limit
 	bool literal = false;   // b as printed
 	bool no_serial = false; // b = 0
+	double memory = 0.5;    // probability of class memory: prm
+	double deadline = 0.75; // D / T
+	std::vector<double> periods{50,  80,  100, 125,  160,  200, 250,
+				    400, 500, 800, 1000, 2000, 4000}; // units, ascending
+	// By class, compute first: k in conflict, and b / a.
+	std::vector<double> conflict{COMPUTE_CONFLICT, MEMORY_CONFLICT}, serial{0.02, 0.1};
 };
 
 // Returns n numbers with the sum total, uniformly distributed over all such vectors with no number above cap (0: no
