@@ -155,13 +155,13 @@ def test_logs_are_written_in_the_frameworks_layout(tmp_path: pathlib.Path) -> No
     names = [str(tmp_path / f"fig3.9-{i}.json") for i in (1, 2, 3)]
     second = json.loads(pathlib.Path(names[1]).read_text(encoding="utf-8"))
     assert (second["scenario_name"], second["label"], second["release_time"]) == ("fig3.9", "Stream 2", 0.25)
-    assert second["max_resident_threads"] == 4096 and "block_times" not in second["times"][0]
-    kernel = second["times"][1]
+    assert second["max_resident_threads"] == 4096 and "block_times" not in second["times"][1]
+    kernel = second["times"][2]
     assert kernel["block_smids"] == [0, 1] and kernel["block_times"] == [1.000007, 1.500007] * 2
     assert kernel["cuda_launch_times"] == [0.25, 0.250007, 1.500014]
     rows = [line.split()[:2] + line.split()[-4:] for line in run_tool("blocks", *names).splitlines()[2:]]
     assert rows[1] == ["K2", "2", "0.250000", "1.000007", "1.000007", "1.500007"]
-    assert "B2 was not checked" in run_tool("blocks", "--check", *names)
+    assert "B2, whether blocks waited though they fit (B), and" in run_tool("blocks", "--check", *names)
 
 
 def test_list_and_text_and_json(tmp_path: pathlib.Path) -> None:
@@ -384,8 +384,8 @@ BAD_SCENARIOS = [
      'kernel "a b": kernel_label is "a b"; it must be printable ASCII without blanks, and not empty'),
     ([spin_benchmark(log_name="a.json"), spin_benchmark(label="y", log_name="a.json")],
      'benchmark "y": log_name "a.json" is also used by another benchmark'),
-    ([spin_benchmark(), spin_benchmark(filename="multikernel.so", label="y", additional_info=[
-        {"kernel_label": "K1", "duration": 1, "block_count": 1, "thread_count": 1}])],
+    (spin_benchmark(filename="multikernel.so", label="y", additional_info=2 * [
+        {"kernel_label": "K1", "duration": 1, "block_count": 1, "thread_count": 1}]),
      'benchmark "y": there is another kernel "K1"'),
     ([spin_benchmark(block_count=60000), spin_benchmark(block_count=60000)],
      "more than 1024 streams, 4096 kernels or 100000 blocks"),
@@ -445,6 +445,28 @@ BAD_LOGS: typing.List[typing.Tuple[typing.Callable[[Json], typing.Any], str]] = 
     (change_log("cuda_launch_times", [2, 3]), 'kernel "K2": cuda_launch_times has 2 numbers, not three'),
     (change_log("kernel_name", "\x1b[2J"), "it must be printable ASCII without blanks, and not empty"),
 ]
+
+
+def test_a_scenario_as_the_framework_takes_it(tmp_path: pathlib.Path) -> None:
+    """Labels of kernels are not names of others, and comments may be several. Both were refused, of three files of
+    cuda_scheduling_examiner."""
+    multi = spin_benchmark(filename="multikernel.so", label="y", additional_info=[
+        {"kernel_label": "K1", "duration": 1, "block_count": 1, "thread_count": 1}])
+    text = json.dumps({"name": "a", "comment": "b", "benchmarks": [spin_benchmark(), multi, spin_benchmark(label="z")]})
+    (tmp_path / "a.json").write_text(text.replace('"comment"', '"comment": "c", "comment"'))
+    result = gpulens("probe-kernels", str(tmp_path / "a.json"), "--simulate", "-o", "-")
+    assert result.returncode == 0, result.stderr
+    assert sorted(kernels_by_name(json.loads(result.stdout))) == ["K1", "K2", "K3"]
+
+
+def test_a_log_of_the_framework(tmp_path: pathlib.Path) -> None:
+    """Its first entry of times is empty, and so is ours. Nobody waited for K2: the third time is 0. It was refused."""
+    log = make_log(tmp_path / "a.json", "fig3.9")
+    assert [stream["times"][0] for stream in log["benchmarks"]] == len(log["benchmarks"]) * [{}]
+    kernels_by_name(log)["K2"]["cuda_launch_times"][2] = 0.0
+    (tmp_path / "a.json").write_text(json.dumps(log))
+    result = gpulens("blocks", str(tmp_path / "a.json"), "--check")
+    assert result.returncode == 0 and "no rule is violated" in result.stdout, result.stdout + result.stderr
 
 
 @pytest.mark.parametrize("change,why", BAD_LOGS, ids=[why[-40:] for _, why in BAD_LOGS])

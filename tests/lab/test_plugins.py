@@ -81,7 +81,7 @@ def test_the_example_is_drawn_like_a_builtin(tmp_path: pathlib.Path) -> None:
     assert all(end - start == pytest.approx(0.03, abs=error) for start, end in zip(times[::2], times[1::2]))
     assert 0.01 <= launch[0] <= min(times) + error and max(times) - error <= launch[2] and launch[0] <= launch[1]
     assert (stream["benchmark_name"], stream["label"]) == ("Example", "mine")
-    calls = stream["times"][0]
+    calls = stream["times"][1]
     assert calls["execute_times"][0] <= launch[0] and launch[2] <= calls["execute_times"][1]
     assert calls["cpu_times"] == [calls["copy_in_times"][0], calls["copy_out_times"][1]]
     assert "stream 0 0" in (tmp_path / "runtime").read_text().splitlines()  # cudaStreamDefault, as without a priority
@@ -225,11 +225,11 @@ def test_what_a_plugin_may_leave_out(tmp_path: pathlib.Path) -> None:
     """No launch times, or no third one: then those of the calls count. No name, odd names, no kernel, and functions
     that are NULL."""
     log = run_probe(tmp_path, make_odd("no_launch_times"))
-    launch, calls = kernels_of(log)["odd"]["cuda_launch_times"], log["benchmarks"][0]["times"][0]
+    launch, calls = kernels_of(log)["odd"]["cuda_launch_times"], log["benchmarks"][0]["times"][1]
     assert launch == [*calls["execute_times"], calls["execute_times"][1]]
     log = run_probe(tmp_path, make_odd("two"))
     assert sorted(kernels_of(log)) == ["odd.1", "odd.2"]
-    assert kernels_of(log)["odd.2"]["cuda_launch_times"][2] == log["benchmarks"][0]["times"][0]["execute_times"][1]
+    assert kernels_of(log)["odd.2"]["cuda_launch_times"][2] == log["benchmarks"][0]["times"][1]["execute_times"][1]
     assert list(kernels_of(run_probe(tmp_path, make_odd("no_name")))) == ["kernel1"]
     assert list(kernels_of(run_probe(tmp_path, make_odd("odd_name")))) == ['a_??"<b>"']
     assert list(kernels_of(run_probe(tmp_path, make_odd("no_kernel"), make_odd()))) == ["odd"]

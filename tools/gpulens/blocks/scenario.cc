@@ -189,11 +189,11 @@ void parse_walk(const Item &object, const std::string &program, Kernel &k)
 	k.memory = static_cast<Memory>(known - std::begin(MEMORY_NAMES));
 }
 
-Kernel parse_kernel(const Item &object, const std::string &program, u32 number)
+Kernel parse_kernel(const Item &object, const std::string &program, const std::string &name)
 {
 	Kernel k;
 
-	k.name = fmt::format("K{}", number);
+	k.name = name;
 	k.blocks = object.integer("block_count", 1, MAX_BLOCKS);
 	k.threads = parse_threads(object, program == "matrix_multiply");
 	k.release_ns = seconds_to_ns(parse_delay(object, "release_time"));
@@ -279,8 +279,8 @@ void check_plugin_mask(const Item &object, const Benchmark &b)
 				    quote_value(object.at("sm_mask"))));
 }
 
-// first: number of its first kernel.
-Benchmark parse_benchmark(const Item &object, u32 first, const Repetition &repetition)
+// name: of its kernel, where it has one without a label.
+Benchmark parse_benchmark(const Item &object, const std::string &name, const Repetition &repetition)
 {
 	Benchmark b;
 
@@ -339,7 +339,7 @@ Benchmark parse_benchmark(const Item &object, u32 first, const Repetition &repet
 	if (b.program == "multikernel")
 		b.kernels = parse_multikernel(object, "additional_info", false);
 	else
-		b.kernels.push_back(parse_kernel(object, b.program, first));
+		b.kernels.push_back(parse_kernel(object, b.program, name));
 	return b;
 }
 
@@ -366,6 +366,27 @@ void add_names(const Item &item, const Benchmark &b, std::set<std::string> &kern
 			item.refuse(fmt::format("there is another kernel \"{}\"", k.name));
 	if (!b.log_name.empty() && !logs.insert(b.log_name).second)
 		item.refuse(fmt::format("log_name {} is also used by another benchmark", quote_value(b.log_name)));
+}
+
+// Returns the labels of kernels anywhere in a scenario.
+std::set<std::string> find_labels(const json &value)
+{
+	std::set<std::string> labels;
+
+	for (const auto &[key, inner] : value.items()) {
+		if (key == "kernel_label" && inner.is_string())
+			labels.insert(inner.get<std::string>());
+		else if (inner.is_structured())
+			labels.merge(find_labels(inner));
+	}
+	return labels;
+}
+
+// Returns the name of a kernel without a label, which no other kernel has: "K3" for the third one.
+std::string find_name(u32 number, const std::set<std::string> &labels, const std::set<std::string> &names)
+{
+	std::string name = fmt::format("K{}", number);
+	return labels.contains(name) || names.contains(name) ? find_name(number + 1, labels, names) : name;
 }
 
 const char *program_key(const Kernel &k)
@@ -512,7 +533,7 @@ Scenario parse_scenario(const std::string &text, const std::string &name)
 	json whole = parse_json(text, name);
 	Item file(whole, name);
 	Scenario s;
-	std::set<std::string> kernels, logs;
+	std::set<std::string> kernels, logs, labels = find_labels(whole);
 	u64 blocks = 0, launches = 0;
 
 	file.check_keys({"name", "comment", "benchmarks", "max_iterations", "max_time", "use_processes", "cuda_device",
@@ -533,7 +554,7 @@ Scenario parse_scenario(const std::string &text, const std::string &name)
 	for_each_item(
 		file, "benchmarks", "benchmark",
 		[&](const Item &item) {
-		s.benchmarks.push_back(parse_benchmark(item, s.kernels() + 1, repetition));
+		s.benchmarks.push_back(parse_benchmark(item, find_name(s.kernels() + 1, labels, kernels), repetition));
 		const Benchmark &b = s.benchmarks.back();
 		add_names(item, b, kernels, logs);
 		check_masks(item, s);

@@ -36,9 +36,9 @@ std::vector<Times> times_of_streams(const Log &log)
 			t.blocks.push_back(b.end - b.start);
 		if (!k.launched)
 			continue;
-		auto [job, added] = jobs.try_emplace({k.stream, k.iteration}, k.calls()[0], (*k.launched)[2]);
-		job->second = {std::min(job->second.first, k.calls()[0]),
-			       std::max(job->second.second, (*k.launched)[2])};
+		s64 end = std::max((*k.launched)[2], k.last_end());
+		auto [job, added] = jobs.try_emplace({k.stream, k.iteration}, k.calls()[0], end);
+		job->second = {std::min(job->second.first, k.calls()[0]), std::max(job->second.second, end)};
 	}
 	for (const auto &[of, job] : jobs)
 		times[of.first].jobs.push_back(job.second - job.first);

@@ -168,7 +168,9 @@ private:
 		if (has_too_many_ordered(log_))
 			verdict_.notes.emplace_back("too many kernels to compare: N1 and N2 were not checked");
 		if (!log_.machine.threads_per_sm)
-			verdict_.notes.emplace_back("the log does not state the limits of an SM; B2 was not checked");
+			verdict_.notes.emplace_back("the log does not state the SMs and their limits: B2, whether "
+						    "blocks waited though they fit (B), "
+						    "and numbers of SMs were not checked");
 	}
 
 	// Rule A: a kernel enters the queue when it is launched, not before.

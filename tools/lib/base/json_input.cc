@@ -72,7 +72,7 @@ public:
 		bool known = level.many.empty()
 				     ? std::find(level.keys.begin(), level.keys.end(), key) != level.keys.end()
 				     : level.many.contains(key);
-		if (known)
+		if (known && key != "comment") // several are usual in files of cuda_scheduling_examiner
 			throw Error(Error::Input,
 				    fmt::format("{}: {} is given twice", place(levels_.size() - 1), quote_value(key)));
 		level.keys.push_back(key);
