@@ -13,8 +13,8 @@ from test_plan import SVG, make_task, run_checked, write_tasks
 def test_a_plan_is_played(tmp_path: pathlib.Path) -> None:
     """On one TPC, a (15 of 100 ms) and b (30 of 50 ms). Without preemption b runs from 0 to 30, a to 45, b from 50 to
     80. A control of 1 ms and switches of 0.5 ms: from 1.5 to 31.5, to 48, from 51.5 to 81.5. By deadlines with
-    preemption and a of 60 of 200 ms: b 0 to 30, a to 50, b to 80, a to 100, b to 130, a from 130 to 150. Seen failing with a job
-    chosen at once, without `control`."""
+    preemption and a of 60 of 200 ms: b 0 to 30, a to 50, b to 80, a to 100, b to 130, a from 130 to 150. Seen failing with
+    a job chosen at once, without `control`."""
     file = write_tasks(tmp_path, make_task("a", alone={"a_us": 15000}), make_task("b", alone={"a_us": 30000},
                                                                                   period_us=50000))
 
