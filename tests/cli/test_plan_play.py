@@ -2,19 +2,20 @@
 """gpulens plan --play: plans that are simulated, and what of a job is not GPU work. Expected times are worked out by
 hand."""
 
+import json
 import pathlib
 import typing
 import xml.etree.ElementTree
 
-from support.program import gpulens
+from support.program import ROOT, gpulens, image
 from test_plan import SVG, make_task, run_checked, write_tasks
 
 
 def test_a_plan_is_played(tmp_path: pathlib.Path) -> None:
     """On one TPC, a (15 of 100 ms) and b (30 of 50 ms). Without preemption b runs from 0 to 30, a to 45, b from 50 to
-    80. A control of 1 ms and switches of 0.5 ms: from 1.5 to 31.5, to 48, from 51.5 to 81.5. By deadlines with
-    preemption and a of 60 of 200 ms: b 0 to 30, a to 50, b to 80, a to 100, b to 130, a from 130 to 150. Seen failing with
-    a job chosen at once, without `control`."""
+    80. A control of 1 ms and switches of 0.5 ms: from 1.5 to 31.5, to 48, from 51.5 to 81.5. By deadlines,
+    preemptive, and a of 60 of 200 ms: b 0 to 30, a to 50, b to 80, a to 100, b to 130, a from 130 to 150. Seen
+    failing with a job chosen at once, without `control`."""
     file = write_tasks(tmp_path, make_task("a", alone={"a_us": 15000}), make_task("b", alone={"a_us": 30000},
                                                                                   period_us=50000))
 
@@ -28,8 +29,8 @@ def test_a_plan_is_played(tmp_path: pathlib.Path) -> None:
     text = gpulens("plan", file, "--tpcs", "1", "--serial", "--play", "100ms", "-o", str(tmp_path / "p.svg"))
     assert "Simulated for 100.000 ms, each job as long as planned" in text.stdout, text.stderr
     picture = xml.etree.ElementTree.parse(tmp_path / "p.svg").getroot()
-    assert [bar.find(f"{SVG}title").text for bar in picture.findall(f"{SVG}rect[@fill]")[1:]] == [  # type: ignore
-        "b: 30 ms at 0 ms", "a: 15 ms at 30 ms", "b: 30 ms at 50 ms"]
+    bars = [title.text for title in picture.iterfind(f"{SVG}rect/{SVG}title")]
+    assert bars == ["b: 30 ms at 0 ms", "a: 15 ms at 30 ms", "b: 30 ms at 50 ms"]
     file = write_tasks(tmp_path, make_task("a", alone={"a_us": 60000}, period_us=200000),
                        make_task("b", alone={"a_us": 30000}, period_us=50000))
     assert play("200ms", "--test", "edf") == [("a", 1, 0, 150000, 150000), ("b", 4, 0, 30000, 30000)]
@@ -64,3 +65,20 @@ def test_a_plan_is_played_with_measured_times(tmp_path: pathlib.Path) -> None:
     times.write_text("task,tpcs,time_us\nb,1,10000\n", encoding="ascii")
     done = gpulens(*words)
     assert (done.returncode, done.stderr) == (2, 'gpulens: task "a" has no times alone\n')
+
+
+def test_a_plan_and_speed_ups_are_drawn(tmp_path: pathlib.Path) -> None:
+    """Each TPC of TU102's 34 with its partition; TPCs 0 and 1 are reserved. Speed-ups of 1, 2 and 3 are markers."""
+    drawn = gpulens("-i", str(image("tu102")), "plan", str(ROOT / "docs/plan-example.json"), "--memory", "separate",
+                    "-o", str(tmp_path / "plan.svg"), "--json")
+    placed = {tpc: i for i, partition in enumerate(json.loads(drawn.stdout)["partitions"])
+              for tpc in partition["place"]["tpcs"]}
+    titles = xml.etree.ElementTree.parse(tmp_path / "plan.svg").iterfind(f"{SVG}rect/{SVG}title")
+    assert sorted(str(title.text) for title in titles) == sorted(
+        f"TPC {i}: " + (f"partition {placed[i]}" if i in placed else "free or reserved") for i in range(34))
+    times = tmp_path / "times.csv"
+    times.write_text("task,tpcs,time_us\na,1,60\na,2,30\na,3,20\n", encoding="ascii")
+    assert gpulens("fit", str(times), "--svg", str(tmp_path / "fit.svg")).returncode == 0
+    circles = list(xml.etree.ElementTree.parse(tmp_path / "fit.svg").iterfind(f"{SVG}circle"))
+    heights = [float(circle.attrib["cy"]) for circle in circles]
+    assert len(heights) == 3 and abs(heights[0] - 2 * heights[1] + heights[2]) < 0.2 and heights[2] < heights[0]

@@ -316,7 +316,9 @@ def test_times_of_jobs_kernels_and_blocks(tmp_path: pathlib.Path) -> None:
                          'kernel,1,1,"Stream 1",0.020000000,0.500000', 'kernel,1,1,"Stream 1",0.020000000,1.000000',
                          'block,1,1,"Stream 1",0.020000000,0.250000']
     assert len(lines) == 1 + 2 * (2 + 2 + 4) and 'job,2,2,"Stream 2",0.022014000,1.000000' in lines
-    assert "not .csv: a.txt" in gpulens("blocks", str(tmp_path / "a.json"), "--cdf", "a.txt").stderr
+    assert gpulens("blocks", str(tmp_path / "a.json"), "--cdf", str(tmp_path / "a.svg")).returncode == 0
+    assert (tmp_path / "a.svg").read_text(encoding="utf-8").count('class="curve"') > 2
+    assert "neither .csv nor .svg: a.txt" in gpulens("blocks", str(tmp_path / "a.json"), "--cdf", "a.txt").stderr
 
 
 def test_barriers_and_limits_of_iterations(tmp_path: pathlib.Path) -> None:

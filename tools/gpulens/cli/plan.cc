@@ -91,7 +91,7 @@ void add_division(CLI::App &parser, plan::PlanOptions &options)
 
 void add_play(CLI::App &parser, plan::PlanOptions &options)
 {
-	begin_group(parser, "Simulation");
+	begin_group(parser, "Simulation and picture");
 	CLI::Option *play = add_duration(parser, "--play", options.play_ns, 1000000,
 					 "simulate the plan for that long: misses and response times of each task");
 	parser.add_option("--times", options.times,
@@ -100,10 +100,10 @@ void add_play(CLI::App &parser, plan::PlanOptions &options)
 		->type_name("FILE.csv")
 		->check(not_an_option())
 		->needs(play);
-	parser.add_option("-o,--output", options.picture, "with --play: draw what runs when to FILE.svg")
+	parser.add_option("-o,--output", options.picture,
+			  "draw to FILE.svg which TPCs of which GPC a partition has, and with --play what runs when")
 		->type_name("FILE.svg")
-		->check(not_an_option())
-		->needs(play);
+		->check(not_an_option());
 }
 
 // Refuses options that the other options leave without an effect.
@@ -213,6 +213,9 @@ void add_fit(CLI::App &parser, CommandLine &line)
 		->needs(output);
 	output->needs(period);
 	period->needs(output);
+	parser.add_option("--svg", options->picture, "draw the speed-up of each task by the number of TPCs to FILE.svg")
+		->type_name("FILE.svg")
+		->check(not_an_option());
 	parser.callback([options, curve, &line] {
 		refuse_gpus(line.options, "fit");
 		options->model = *curve ? plan::Model::Curve : plan::Model::Times;

@@ -71,10 +71,7 @@ Play play_plan(const Plan &plan, const PlanOptions &options)
 
 	if (!options.times.empty())
 		measured = parse_samples(read_file(options.times), name_of_file(options.times));
-	Play play = play_plan(plan, measured, options.play_ns);
-	if (!options.picture.empty())
-		write_file(options.picture, play_svg(plan, play));
-	return play;
+	return play_plan(plan, measured, options.play_ns);
 }
 
 } // namespace
@@ -97,11 +94,14 @@ int plan_command(const Options &options, const PlanOptions &plan_options)
 		plan.notes.clear();
 	json j = plan_json(plan);
 	std::string text = plan_text(plan, options.style());
+	std::optional<Play> play;
 	if (plan_options.play_ns && plan.allocation().fits) {
-		Play play = play_plan(plan, plan_options);
-		j["play"] = play_json(plan, play);
-		text += play_text(plan, play, options.style());
+		play = play_plan(plan, plan_options);
+		j["play"] = play_json(plan, *play);
+		text += play_text(plan, *play, options.style());
 	}
+	if (!plan_options.picture.empty() && plan.allocation().fits)
+		write_file(plan_options.picture, plan_svg(plan, play));
 	bool shown = print_text(options.json ? json_text(j) : text);
 	for (const std::string &text : impossible_texts(plan))
 		std::fprintf(stderr, "gpulens: %s: %s\n", name.c_str(), text.c_str());
@@ -131,6 +131,8 @@ int fit_command(const Options &options, const FitOptions &fit)
 		else
 			write_file(fit.output, tasks);
 	}
+	if (!fit.picture.empty())
+		write_file(fit.picture, fit_svg(fits));
 	return print_text(text) ? EXIT_DONE : EXIT_PART;
 }
 

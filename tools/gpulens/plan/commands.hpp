@@ -19,7 +19,8 @@ struct FitOptions {
 	std::string file;
 	Model model = Model::Times;
 	TaskTimes periods_us{}, deadlines_us{};
-	std::string output{}; // file for plan's tasks; empty: none
+	std::string output{};  // file for plan's tasks; empty: none
+	std::string picture{}; // SVG file with speed-ups; empty: none
 };
 int fit_command(const Options &options, const FitOptions &fit);
 

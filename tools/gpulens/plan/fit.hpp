@@ -74,5 +74,8 @@ nlohmann::ordered_json tasks_json(const std::vector<Fit> &fits, Model model, con
 
 std::string fit_text(const std::vector<Fit> &fits, Model model);
 nlohmann::ordered_json fit_json(const std::vector<Fit> &fits, Model model);
+// Returns an SVG file: the speed-up of each task by the number of TPCs, compared with its smallest measured size, as in
+// Figure 3.2 of the thesis.
+std::string fit_svg(const std::vector<Fit> &fits);
 
 } // namespace tool::plan

@@ -39,7 +39,7 @@ struct PlanOptions {
 	bool quiet = false;      // no notes in the text
 	u64 play_ns = 0;         // simulate the plan for that long
 	std::string times{};     // with it: file with measured times; empty: as planned
-	std::string picture{};   // with it: SVG file to write
+	std::string picture{};   // SVG file to write
 };
 
 struct Attempt {

@@ -5,6 +5,7 @@
 #include "gpulens/plan/plan.hpp"
 #include "gpulens/plan/samples.hpp"
 
+#include <optional>
 #include <vector>
 
 namespace tool::plan {
@@ -47,8 +48,9 @@ Play play_plan(const Plan &plan, const std::vector<Samples> &measured, u64 end_n
 
 std::string play_text(const Plan &plan, const Play &play, const Style &style);
 nlohmann::ordered_json play_json(const Plan &plan, const Play &play);
-// Returns an SVG file: a row for each task, partition after partition, with what ran when, deadlines and misses. Draws
-// the first two of the longest period, or the whole play if it is shorter.
-std::string play_svg(const Plan &plan, const Play &play);
+// Returns an SVG file of a plan that fits: the TPCs of each GPC with the partitions that have them, where they are placed; and
+// of a play a row for each task, partition after partition, with what ran when, deadlines and misses, of the first two of
+// the longest period.
+std::string plan_svg(const Plan &plan, const std::optional<Play> &play);
 
 } // namespace tool::plan

@@ -2,6 +2,9 @@
 // Collects times by stream and sorts them.
 #include "lab/blocks/summary.hpp"
 
+#include "gpulens/out/axes.hpp"
+#include "gpulens/out/svg.hpp"
+
 #include <algorithm>
 #include <fmt/format.h>
 #include <map>
@@ -42,10 +45,51 @@ std::vector<Times> times_of_streams(const Log &log)
 	}
 	for (const auto &[of, job] : jobs)
 		times[of.first].jobs.push_back(job.second - job.first);
+	for (Times &t : times)
+		for (std::vector<s64> *list : {&t.jobs, &t.kernels, &t.blocks})
+			std::sort(list->begin(), list->end());
 	return times;
 }
 
+constexpr std::pair<const char *, std::vector<s64> Times::*> KINDS[] = {
+	{"job", &Times::jobs}, {"kernel", &Times::kernels}, {"block", &Times::blocks}};
+
 } // namespace
+
+std::string cdf_svg(const Log &log)
+{
+	constexpr double TOP = 40;
+	std::vector<Times> times = times_of_streams(log);
+	std::string body;
+	double top = TOP;
+
+	for (const auto &[what, kind] : KINDS) {
+		s64 longest = 0;
+		for (const Times &t : times)
+			longest = std::max(longest, (t.*kind).empty() ? 0 : (t.*kind).back());
+		if (!longest)
+			continue;
+		Axes axes(top, {0, double(longest) / 1e6}, {0, 1});
+		body += axes.frame(fmt::format("Times of {}s: share that is not longer", what), "ms", "share");
+		for (size_t stream = 0; stream < times.size(); stream++) {
+			const std::vector<s64> &list = times[stream].*kind;
+			std::vector<std::pair<double, double>> steps{{0, 0}};
+			for (size_t i = 0; i < list.size(); i++) {
+				double ms = double(list[i]) / 1e6;
+				steps.emplace_back(ms, steps.back().second);
+				steps.emplace_back(ms, double(i + 1) / double(list.size()));
+			}
+			if (list.empty())
+				continue;
+			const std::string &label = log.streams[stream].label;
+			body += axes.line(steps, curve_colour(stream)) +
+				axes.legend(stream, label.empty() ? fmt::format("stream {}", stream + 1) : label,
+					    curve_colour(stream));
+		}
+		top += PANEL_PITCH;
+	}
+	return svg_head(PICTURE_WIDTH, top, "Distributions of times, " + log.scenario, AXES_STYLE) + body + "</svg>\n";
+}
 
 std::string cdf_csv(const Log &log)
 {
@@ -54,14 +98,12 @@ std::string cdf_csv(const Log &log)
 
 	for (u32 stream = 0; stream < times.size(); stream++) {
 		const Stream &s = log.streams[stream];
-		for (const auto &[what, list] : {std::pair{"job", &times[stream].jobs},
-						 {"kernel", &times[stream].kernels},
-						 {"block", &times[stream].blocks}}) {
-			std::sort(list->begin(), list->end());
-			for (size_t i = 0; i < list->size(); i++)
+		for (const auto &[what, kind] : KINDS) {
+			const std::vector<s64> &list = times[stream].*kind;
+			for (size_t i = 0; i < list.size(); i++)
 				text += fmt::format("{},{},{},{},{:.9f},{:.6f}\n", what, s.process + 1, stream + 1,
-						    quote_field(s.label), static_cast<double>((*list)[i]) / 1e9,
-						    static_cast<double>(i + 1) / static_cast<double>(list->size()));
+						    quote_field(s.label), static_cast<double>(list[i]) / 1e9,
+						    static_cast<double>(i + 1) / static_cast<double>(list.size()));
 		}
 	}
 	return text;

@@ -117,7 +117,7 @@ int blocks_command(const Options &options, const BlocksOptions &blocks_options)
 	if (!blocks_options.trace.empty())
 		write_file(blocks_options.trace, trace_json(log));
 	if (!blocks_options.cdf.empty())
-		write_file(blocks_options.cdf, cdf_csv(log));
+		write_file(blocks_options.cdf, blocks_options.cdf.ends_with(".csv") ? cdf_csv(log) : cdf_svg(log));
 	std::optional<Verdict> verdict;
 	if (blocks_options.check)
 		verdict = check(log, blocks_options.tolerance_ns, within ? within->allowed : std::vector<bool>());

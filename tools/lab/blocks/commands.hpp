@@ -24,7 +24,7 @@ struct ProbeOptions {
 struct BlocksOptions {
 	std::vector<std::string> logs;
 	std::string file; // .svg to write; empty: none
-	std::string cdf;  // .csv to write; empty: none
+	std::string cdf;  // .csv or .svg to write; empty: none
 	bool check = false;
 	std::string within; // a mask of check_within(); empty: none
 	u64 tolerance_ns = DEFAULT_TOLERANCE_NS;

@@ -20,5 +20,7 @@ nlohmann::ordered_json builtins_json();
 // last one's end) and of its blocks, ascending. fraction: of the times, how many are not longer. Kernels without launch times
 // are in no job.
 std::string cdf_csv(const Log &log);
+// The same as curves, an SVG file.
+std::string cdf_svg(const Log &log);
 
 } // namespace tool::blocks

@@ -101,10 +101,13 @@ void add_blocks(CLI::App &parser, CommandLine &line)
 		->check(check_that(
 			[](const std::string &name) { return name.ends_with(".svg") ? "" : "not .svg: " + name; }));
 	parser.add_option("--cdf", options->cdf,
-			  "write the times of jobs, kernels and blocks of each stream, ascending, to FILE.csv")
+			  "write the times of jobs, kernels and blocks of each stream, ascending, to FILE.csv, or draw "
+			  "their "
+			  "distributions to FILE.svg")
 		->type_name("FILE")
-		->check(check_that(
-			[](const std::string &name) { return name.ends_with(".csv") ? "" : "not .csv: " + name; }));
+		->check(check_that([](const std::string &name) {
+			return name.ends_with(".csv") || name.ends_with(".svg") ? "" : "neither .csv nor .svg: " + name;
+		}));
 	parser.add_option(
 		      "--trace", options->trace,
 		      "write the CPU's calls and waits, kernels and copies of each stream as trace events to FILE.json")

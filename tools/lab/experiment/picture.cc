@@ -4,7 +4,7 @@
 
 #include "gpulens/out/svg.hpp"
 #include "lab/blocks/timeline_svg.hpp"
-#include "lab/experiment/axes.hpp"
+#include "gpulens/out/axes.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>

@@ -2,7 +2,7 @@
 // The ways, what a GPU does by the rules, and the results in each form.
 #include "lab/experiment/sharing.hpp"
 
-#include "lab/experiment/axes.hpp"
+#include "gpulens/out/axes.hpp"
 #include "lab/experiment/report.hpp"
 #include "gpulens/out/svg.hpp"
 #include "lib/base/errors.hpp"

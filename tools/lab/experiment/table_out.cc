@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 // Prints tables of times as text, JSON, CSV and as a drawing.
-#include "lab/experiment/axes.hpp"
+#include "gpulens/out/axes.hpp"
 #include "lab/experiment/report.hpp"
 #include "lab/experiment/table.hpp"
 #include "gpulens/measure/interval.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 // Converts values to pixels, and writes elements.
-#include "lab/experiment/axes.hpp"
+#include "gpulens/out/axes.hpp"
 
 #include "gpulens/out/svg.hpp"
 #include "lib/base/format.hpp"
@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 #include <iterator>
 
-namespace tool::experiment {
+namespace tool {
 
 namespace {
 
@@ -124,4 +124,4 @@ std::string Axes::marker(double at, double value, double low, double high, const
 			   colour, x(at), y(low), y(high), y(value));
 }
 
-} // namespace tool::experiment
+} // namespace tool

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-namespace tool::experiment {
+namespace tool {
 
 constexpr double PANEL_WIDTH = 760, PANEL_HEIGHT = 240, PANEL_LEFT = 74, PANEL_PITCH = 312, PICTURE_WIDTH = 1060;
 // <style> of drawings with panels.
@@ -37,4 +37,4 @@ const char *curve_colour(size_t index);
 // Returns the text in lines, as elements, below y, which moves behind them. Breaks at blanks.
 std::string text_lines(const std::string &text, double &y, const char *attributes = "");
 
-} // namespace tool::experiment
+} // namespace tool
