@@ -430,7 +430,7 @@ USAGE = [
     (["evaluate", "--literal", "--no-serial-part"], "excludes"),
     (["evaluate", "--times"], "--times: no FILE.csv is named with --output"),
     (["evaluate", "--times", "-o", "curves.svg"], "--times: no FILE.csv is named with --output"),
-    (["evaluate", "-o", "curves.png"], "neither .csv nor .svg: curves.png"),
+    (["evaluate", "-o", "curves.png"], "not .csv or .svg: curves.png"),
     (["evaluate", "--from", "9", "--to", "8"], "--from is above --to"),
     (["evaluate", "--step", "0"], "not a utilization: 0"),
     (["evaluate", "--tpcs", "3", "--quantum", "4"],

@@ -161,7 +161,7 @@ def test_logs_are_written_in_the_frameworks_layout(tmp_path: pathlib.Path) -> No
     assert kernel["cuda_launch_times"] == [0.25, 0.250007, 1.500014]
     rows = [line.split()[:2] + line.split()[-4:] for line in run_tool("blocks", *names).splitlines()[2:]]
     assert rows[1] == ["K2", "2", "0.250000", "1.000007", "1.000007", "1.500007"]
-    assert "B2, whether blocks waited though they fit (B), and" in run_tool("blocks", "--check", *names)
+    assert "B2, waiting blocks and SM numbers were not checked" in run_tool("blocks", "--check", *names)
 
 
 def test_list_and_text_and_json(tmp_path: pathlib.Path) -> None:

@@ -318,7 +318,7 @@ def test_times_of_jobs_kernels_and_blocks(tmp_path: pathlib.Path) -> None:
     assert len(lines) == 1 + 2 * (2 + 2 + 4) and 'job,2,2,"Stream 2",0.022014000,1.000000' in lines
     assert gpulens("blocks", str(tmp_path / "a.json"), "--cdf", str(tmp_path / "a.svg")).returncode == 0
     assert (tmp_path / "a.svg").read_text(encoding="utf-8").count('class="curve"') > 2
-    assert "neither .csv nor .svg: a.txt" in gpulens("blocks", str(tmp_path / "a.json"), "--cdf", "a.txt").stderr
+    assert "not .csv or .svg: a.txt" in gpulens("blocks", str(tmp_path / "a.json"), "--cdf", "a.txt").stderr
 
 
 def test_barriers_and_limits_of_iterations(tmp_path: pathlib.Path) -> None:

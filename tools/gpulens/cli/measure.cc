@@ -84,8 +84,7 @@ void add_verify(CLI::App &parser, CommandLine &line)
 	add_probe(parser, options->probe);
 	parser.add_option("-o,--output", options->file, "draw the verdict, SMs and times to FILE.svg")
 		->type_name("FILE")
-		->check(check_that(
-			[](const std::string &name) { return name.ends_with(".svg") ? "" : "not .svg: " + name; }));
+		->check(file_of({".svg"}));
 	parser.callback([options, limit, pid, &line] {
 		refuse_files(line.options, "verify");
 		if (options->program.empty() == !*pid)

@@ -172,4 +172,14 @@ CLI::Validator not_an_option()
 	});
 }
 
+CLI::Validator file_of(const std::vector<std::string> &ends)
+{
+	return check_that([ends](const std::string &name) {
+		for (const std::string &end : ends)
+			if (name.size() > end.size() && name.ends_with(end))
+				return std::string();
+		return fmt::format("not {}: {}", fmt::join(ends, " or "), name);
+	});
+}
+
 } // namespace tool

@@ -69,6 +69,8 @@ void refuse_gpus(const Options &options, const std::string &command);
 
 // The value does not begin with a hyphen: run -o --tpcs=0-9 would take the limit for the file.
 CLI::Validator not_an_option();
+// The value ends with one of these: ".svg".
+CLI::Validator file_of(const std::vector<std::string> &ends);
 
 // An option with a few named values.
 template <typename T>

@@ -103,7 +103,7 @@ void add_play(CLI::App &parser, plan::PlanOptions &options)
 	parser.add_option("-o,--output", options.picture,
 			  "draw to FILE.svg which TPCs of which GPC a partition has, and with --play what runs when")
 		->type_name("FILE.svg")
-		->check(not_an_option());
+		->check(file_of({".svg"}));
 }
 
 // Refuses options that the other options leave without an effect.
@@ -215,7 +215,7 @@ void add_fit(CLI::App &parser, CommandLine &line)
 	period->needs(output);
 	parser.add_option("--svg", options->picture, "draw the speed-up of each task by the number of TPCs to FILE.svg")
 		->type_name("FILE.svg")
-		->check(not_an_option());
+		->check(file_of({".svg"}));
 	parser.callback([options, curve, &line] {
 		refuse_gpus(line.options, "fit");
 		options->model = *curve ? plan::Model::Curve : plan::Model::Times;

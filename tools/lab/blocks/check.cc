@@ -168,9 +168,8 @@ private:
 		if (has_too_many_ordered(log_))
 			verdict_.notes.emplace_back("too many kernels to compare: N1 and N2 were not checked");
 		if (!log_.machine.threads_per_sm)
-			verdict_.notes.emplace_back("the log does not state the SMs and their limits: B2, whether "
-						    "blocks waited though they fit (B), "
-						    "and numbers of SMs were not checked");
+			verdict_.notes.emplace_back(
+				"the log has no limits of SMs: B2, waiting blocks and SM numbers were not checked");
 	}
 
 	// Rule A: a kernel enters the queue when it is launched, not before.
@@ -437,8 +436,7 @@ private:
 		}
 	}
 
-	// Rule B2: an SM never runs more threads or blocks than fit. A block that ends within the tolerance is not
-	// counted.
+	// Rule B2: an SM never runs more threads or blocks than fit. One that ends within the tolerance does not count.
 	void check_resources()
 	{
 		const Machine &m = log_.machine;

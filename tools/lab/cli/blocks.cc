@@ -98,22 +98,17 @@ void add_blocks(CLI::App &parser, CommandLine &line)
 		->required();
 	parser.add_option("-o,--output", options->file, "draw the blocks over time to FILE.svg, a row per SM")
 		->type_name("FILE")
-		->check(check_that(
-			[](const std::string &name) { return name.ends_with(".svg") ? "" : "not .svg: " + name; }));
+		->check(file_of({".svg"}));
 	parser.add_option("--cdf", options->cdf,
 			  "write the times of jobs, kernels and blocks of each stream, ascending, to FILE.csv, or draw "
-			  "their "
-			  "distributions to FILE.svg")
+			  "their distributions to FILE.svg")
 		->type_name("FILE")
-		->check(check_that([](const std::string &name) {
-			return name.ends_with(".csv") || name.ends_with(".svg") ? "" : "neither .csv nor .svg: " + name;
-		}));
+		->check(file_of({".csv", ".svg"}));
 	parser.add_option(
 		      "--trace", options->trace,
 		      "write the CPU's calls and waits, kernels and copies of each stream as trace events to FILE.json")
 		->type_name("FILE")
-		->check(check_that(
-			[](const std::string &name) { return name.ends_with(".json") ? "" : "not .json: " + name; }));
+		->check(file_of({".json"}));
 	add_choice<blocks::Colours>(parser, "--colour-by", options->by,
 				    {{"kernel", blocks::Colours::Kernel}, {"stream", blocks::Colours::Stream}}, "WHAT",
 				    "kernel or stream (default: stream)");

@@ -88,9 +88,7 @@ void add_evaluate(CLI::App &parser, CommandLine &line)
 		->delimiter(',')
 		->check(one_of(plan::all_ways()));
 	add_list(parser, "-o,--output", arguments->evaluation.files, "FILE", "write curves to FILE.csv or FILE.svg")
-		->check(check_that([](const std::string &name) {
-			return plan::is_results_file(name) ? "" : "neither .csv nor .svg: " + name;
-		}));
+		->check(file_of({".csv", ".svg"}));
 	parser.add_flag("--times", arguments->evaluation.times, "add the mean time of an analysis to FILE.csv");
 	add_sizes(parser, arguments->plan, "number of TPCs (default: 68)");
 	add_test(parser, arguments->plan, "edf");

@@ -11,20 +11,6 @@
 
 namespace tool::plan {
 
-namespace {
-
-bool ends_with(const std::string &name, const char *end)
-{
-	return name.size() > std::char_traits<char>::length(end) && name.ends_with(end);
-}
-
-} // namespace
-
-bool is_results_file(const std::string &name)
-{
-	return ends_with(name, ".csv") || ends_with(name, ".svg");
-}
-
 int evaluate_command(const Options &options, const PlanOptions &plan_options, const EvaluateOptions &evaluate_options)
 {
 	Evaluation e = evaluate_options.evaluation;
@@ -58,8 +44,8 @@ int evaluate_command(const Options &options, const PlanOptions &plan_options, co
 		results = evaluate(e, [&](u64 done, u64 all) { bar.show(done, all); });
 	}
 	for (const std::string &file : evaluate_options.files)
-		write_file(file, ends_with(file, ".csv") ? results_csv(results, evaluate_options.times)
-							 : curves_svg(results));
+		write_file(file,
+			   file.ends_with(".csv") ? results_csv(results, evaluate_options.times) : curves_svg(results));
 	return print_text(options.json ? json_text(results_json(results)) : results_text(results)) ? EXIT_DONE
 												   : EXIT_PART;
 }

@@ -19,7 +19,4 @@ struct EvaluateOptions {
 // Returns EXIT_DONE; EXIT_PART if output failed; EXIT_USAGE for a bad option. Throws Error.
 int evaluate_command(const Options &options, const PlanOptions &plan_options, const EvaluateOptions &evaluate_options);
 
-// Returns whether the name ends with .csv or .svg.
-bool is_results_file(const std::string &name);
-
 } // namespace tool::plan
