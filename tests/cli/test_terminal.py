@@ -9,7 +9,7 @@ import struct
 import termios
 
 import pytest
-from support.program import TOOL, gpulens, image
+from support.program import ROOT, TOOL, gpulens, image
 
 
 def show_on_terminal(*words: str) -> str:
@@ -56,3 +56,11 @@ def test_tables_fit_the_terminal(command: str, left_out: str) -> None:
     titles = narrow.splitlines()[1]
     assert all(title in wide.splitlines()[1] and title not in titles for title in left_out.split(", "))
     assert wide == gpulens(*words).stdout
+
+
+def test_notes_wrap() -> None:
+    """Those of a plan, with an indent of two. Seen failing with lines of up to 220 columns."""
+    text = show_on_terminal("plan", str(ROOT / "docs/plan-example.json"), "--tpcs", "66")
+    notes = text[text.index("\nNote: ") + 1:].splitlines()
+    assert max(map(len, notes)) <= 80 and sum(line.startswith("  ") for line in notes) > 3
+    assert all(line.startswith(("Note: ", "  ")) for line in notes)

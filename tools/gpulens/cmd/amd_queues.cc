@@ -393,9 +393,7 @@ std::string amd_text(const KfdState &state, const std::string &part, const Style
 	if (is_wanted(part, "slots"))
 		for (const amd::GpuSlots &gpu : state.slots)
 			text += slots_text(state, gpu, style) + '\n';
-	for (const std::string &note : state.notes)
-		text += "Note: " + note + '\n';
-	return text + "Note: " + NEVER_SEEN + '\n';
+	return text + notes_text(state.notes, style) + notes_text({NEVER_SEEN}, style);
 }
 
 json amd_json(const KfdState &state, const std::string &part)

@@ -377,9 +377,7 @@ int show_partitions(const Options &options, bool quiet)
 		table.empty() ? geteuid() ? "no partitions found; other users' processes are visible to root only\n"
 					  : "no partitions found\n"
 			      : table.str(options.style()) + overlaps_text(all);
-	for (const std::string &note : notes)
-		text += "Note: " + note + '\n';
-	return print_text(text) ? EXIT_DONE : EXIT_PART;
+	return print_text(text + notes_text(notes, options.style())) ? EXIT_DONE : EXIT_PART;
 }
 
 } // namespace tool

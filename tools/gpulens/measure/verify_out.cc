@@ -64,8 +64,7 @@ std::string report_text(const Report &report, const Style &style)
 	for (const blocks::Outside &o : report.within.outside)
 		text += fmt::format("Outside: SM {} (TPC {}), {} block{}\n", o.sm, o.sm / 2, o.blocks,
 				    o.blocks == 1 ? "" : "s");
-	for (const std::string &note : report.notes)
-		text += "Note: " + note + '\n';
+	text += notes_text(report.notes, style);
 	return text + fmt::format("{}: {}\n", finding_name(report.verdict), replace_controls(report.sentence));
 }
 

@@ -124,4 +124,13 @@ std::string wrap_text(const std::string &text, size_t width, const std::string &
 	return out;
 }
 
+std::string notes_text(const std::vector<std::string> &notes, const Style &style)
+{
+	std::string text;
+
+	for (const std::string &note : notes)
+		text += wrap_text("Note: " + note, style.width, "  ") + '\n';
+	return text;
+}
+
 } // namespace tool

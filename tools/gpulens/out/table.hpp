@@ -50,5 +50,7 @@ private:
 
 // Wraps text to lines of at most width columns (0: one line); all but the first begin with indent.
 std::string wrap_text(const std::string &text, size_t width, const std::string &indent);
+// Returns a paragraph "Note: ..." for each note, wrapped to the terminal.
+std::string notes_text(const std::vector<std::string> &notes, const Style &style);
 
 } // namespace tool

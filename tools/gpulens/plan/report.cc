@@ -222,9 +222,7 @@ std::string plan_text(const Plan &plan, const Style &style)
 		out += partitions_text(plan, style) + tasks_text(plan, style) + numbering_text(plan) + place_text(plan);
 	else
 		out += tried_text(plan, style);
-	for (const std::string &note : plan.notes)
-		out += "Note: " + note + '\n';
-	return out;
+	return out + notes_text(plan.notes, style);
 }
 
 json plan_json(const Plan &plan)
