@@ -530,7 +530,7 @@ const std::optional<TpcSet> &Scenario::tpcs_of(u32 benchmark, u32 kernel) const
 
 Scenario parse_scenario(const std::string &text, const std::string &name)
 {
-	json whole = parse_json(text, name);
+	json whole = parse_json(text, name, "comment"); // as cuda_scheduling_examiner's files have it
 	Item file(whole, name);
 	Scenario s;
 	std::set<std::string> kernels, logs, labels = find_labels(whole);

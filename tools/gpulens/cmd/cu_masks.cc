@@ -245,9 +245,7 @@ std::string cu_masks_text(const CuLayout &layout, const std::vector<CuMask> &mas
 	}
 	text = fmt::format("AMD GPU of {} CUs in {} SEs, by {}\n", layout.count(), layout.cus.size(), layout.source) +
 	       table.str({});
-	for (const std::string &note : notes_of(layout, masks))
-		text += "Note: " + note + '\n';
-	return text;
+	return text + notes_text(notes_of(layout, masks), {});
 }
 
 json cu_masks_json(const CuLayout &layout, const std::vector<CuMask> &masks)

@@ -117,6 +117,18 @@ std::string Axes::line(const std::vector<std::pair<double, double>> &points, con
 	return path.empty() ? "" : fmt::format("<path class=\"curve\" stroke=\"{}\" d=\"{}\"/>\n", colour, path);
 }
 
+std::string Axes::stairs(const std::vector<std::pair<double, double>> &points, const std::string &colour) const
+{
+	std::vector<std::pair<double, double>> corners;
+
+	for (auto [at, value] : points) {
+		if (!corners.empty())
+			corners.emplace_back(at, corners.back().second);
+		corners.emplace_back(at, value);
+	}
+	return line(corners, colour);
+}
+
 std::string Axes::marker(double at, double value, double low, double high, const std::string &colour) const
 {
 	return fmt::format("<path class=\"whisker\" stroke=\"{0}\" d=\"M{1:.1f} {2:.1f}V{3:.1f}\"/>"

@@ -24,6 +24,8 @@ public:
 	std::string legend(size_t index, const std::string &text, const std::string &colour) const;
 	// Returns a line through the points, without those that would be within half a pixel.
 	std::string line(const std::vector<std::pair<double, double>> &points, const std::string &colour) const;
+	// Returns such a line that goes on level until the next point.
+	std::string stairs(const std::vector<std::pair<double, double>> &points, const std::string &colour) const;
 	// Returns a marker and, from low to high, a whisker.
 	std::string marker(double at, double value, double low, double high, const std::string &colour) const;
 

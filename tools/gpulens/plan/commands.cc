@@ -65,13 +65,14 @@ std::vector<std::string> notes_on_gpu(const Plan &plan, const std::optional<Gpu>
 	return notes;
 }
 
-Play play_plan(const Plan &plan, const PlanOptions &options)
+std::string show_plan(const Plan &plan, const std::optional<Play> &play, const Options &options)
 {
-	std::vector<Samples> measured;
-
-	if (!options.times.empty())
-		measured = parse_samples(read_file(options.times), name_of_file(options.times));
-	return play_plan(plan, measured, options.play_ns);
+	if (!options.json)
+		return plan_text(plan, options.style()) + (play ? play_text(plan, *play, options.style()) : "");
+	json j = plan_json(plan);
+	if (play)
+		j["play"] = play_json(plan, *play);
+	return json_text(j);
 }
 
 } // namespace
@@ -92,17 +93,17 @@ int plan_command(const Options &options, const PlanOptions &plan_options)
 		plan.notes.push_back(note);
 	if (plan_options.quiet && !options.json)
 		plan.notes.clear();
-	json j = plan_json(plan);
-	std::string text = plan_text(plan, options.style());
 	std::optional<Play> play;
 	if (plan_options.play_ns && plan.allocation().fits) {
-		play = play_plan(plan, plan_options);
-		j["play"] = play_json(plan, *play);
-		text += play_text(plan, *play, options.style());
+		const std::string &times = plan_options.times;
+		play = play_plan(plan,
+				 times.empty() ? std::vector<Samples>()
+					       : parse_samples(read_file(times), name_of_file(times)),
+				 plan_options.play_ns);
 	}
 	if (!plan_options.picture.empty() && plan.allocation().fits)
 		write_file(plan_options.picture, plan_svg(plan, play));
-	bool shown = print_text(options.json ? json_text(j) : text);
+	bool shown = print_text(show_plan(plan, play, options));
 	for (const std::string &text : impossible_texts(plan))
 		std::fprintf(stderr, "gpulens: %s: %s\n", name.c_str(), text.c_str());
 	if (!shown)

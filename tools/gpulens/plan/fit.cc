@@ -328,8 +328,7 @@ std::string fit_text(const std::vector<Fit> &fits, Model model)
 	std::string text = model == Model::Curve ? curves_text(fits) : times_text(fits);
 
 	for (const Fit &f : fits)
-		for (const std::string &note : f.notes)
-			text += "Note: " + note + '\n';
+		text += notes_text(f.notes, {});
 	return text;
 }
 

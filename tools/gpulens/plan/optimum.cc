@@ -52,6 +52,13 @@ std::vector<Partition> divide_tasks(const Problem &problem, const std::vector<u3
 	return partitions;
 }
 
+// Not std::shuffle, whose results differ between standard libraries.
+template <typename T> void shuffle_list(std::vector<T> &list, std::mt19937_64 &random)
+{
+	for (size_t i = list.size(); i > 1; i--)
+		std::swap(list[i - 1], list[random() % i]);
+}
+
 // Divides the tasks of some of the partitions anew, unless that needs more TPCs.
 void change_division(const Problem &problem, std::vector<Partition> &partitions, std::mt19937_64 &random)
 {
@@ -59,8 +66,7 @@ void change_division(const Problem &problem, std::vector<Partition> &partitions,
 	std::vector<u32> tasks;
 	u32 before = 0, after = 0;
 
-	for (size_t i = partitions.size(); i > 1; i--)
-		std::swap(partitions[i - 1], partitions[random() % i]);
+	shuffle_list(partitions, random);
 	for (Partition &p : partitions)
 		if (tasks.size() + p.tasks.size() <= MAX_CHANGED_TASKS) {
 			tasks.insert(tasks.end(), p.tasks.begin(), p.tasks.end());
@@ -68,8 +74,7 @@ void change_division(const Problem &problem, std::vector<Partition> &partitions,
 		} else {
 			kept.push_back(p);
 		}
-	for (size_t i = tasks.size(); i > 1; i--)
-		std::swap(tasks[i - 1], tasks[random() % i]);
+	shuffle_list(tasks, random);
 	std::vector<Partition> changed = divide_tasks(problem, tasks);
 	for (const Partition &p : changed)
 		after += p.tpcs;

@@ -17,19 +17,13 @@ namespace {
 constexpr double LEFT = 200, WIDTH = 860, RIGHT = 24, TOP = 48, ROW = 30, BAR = 14, GAP = 22; // pixels
 constexpr double CELL = 26, CELL_HEIGHT = 18;                                                 // of a TPC
 constexpr double MAX_GRID_LINES = 12;
-const char *const COLOURS[] = {palette::BLUE,     palette::ORANGE,     palette::GREEN,      palette::PURPLE,
-			       palette::SKY_BLUE, palette::VERMILLION, palette::DARK_YELLOW};
-const char STYLE_ELEMENT[] = R"(<style>
-text { font: 13px system-ui, sans-serif; fill: #222; }
-.title { font-weight: 600; }
-.small { font-size: 11px; }
+const char PLAN_STYLE[] = R"(<style>
 .cell { font-size: 9px; fill: #fff; }
-.grid { stroke: #8885; }
 .free { fill: #8882; stroke: #8885; }
 .release { stroke: #555; fill: none; }
 .deadline { stroke: #222; }
 .missed { stroke: #d55e00; stroke-width: 2.5; }
-@media (prefers-color-scheme: dark) { .paper { fill: #181818; } text { fill: #ddd; } .release, .deadline { stroke: #ccc; } }
+@media (prefers-color-scheme: dark) { .cell { fill: #fff; } .release, .deadline { stroke: #ccc; } }
 </style>
 )";
 
@@ -59,13 +53,12 @@ public:
 		std::string title = plan_.gpu.empty() ? fmt::format("{} TPCs", plan_.map.tpcs) : plan_.gpu;
 		title = fmt::format("{}: {} tasks in {} partitions, test {}", title, plan_.file.tasks.size(),
 				    partitions().size(), criterion_name(plan_.test));
-		return svg_head(LEFT + WIDTH + RIGHT, y_ + GAP, title, STYLE_ELEMENT) +
+		return svg_head(LEFT + WIDTH + RIGHT, y_ + GAP, title, (std::string(AXES_STYLE) + PLAN_STYLE).c_str()) +
 		       svg_text("start", 12, 24, title, " class=\"title\"") + body_ + "</svg>\n";
 	}
 
 private:
 	const std::vector<Partition> &partitions() const { return plan_.allocation().partitions; }
-	static const char *colour_of(size_t partition) { return COLOURS[partition % std::size(COLOURS)]; }
 	double x(u64 ns) const { return LEFT + double(ns) / double(shown_ns_) * WIDTH; }
 
 	// A row of TPCs for each GPC.
@@ -90,7 +83,7 @@ private:
 		body_ += fmt::format("<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{}\" height=\"{}\" {}><title>TPC {}: {}"
 				     "</title></rect>\n",
 				     left, y_, CELL - 3, CELL_HEIGHT,
-				     is_free ? "class=\"free\"" : fmt::format("fill=\"{}\"", colour_of(owner)), tpc,
+				     is_free ? "class=\"free\"" : fmt::format("fill=\"{}\"", curve_colour(owner)), tpc,
 				     is_free ? "free or reserved" : fmt::format("partition {}", owner));
 		if (!is_free)
 			body_ += svg_text("middle", left + (CELL - 3) / 2, y_ + 12, std::to_string(tpc),
@@ -102,7 +95,7 @@ private:
 	{
 		for (size_t i = 0; i < partitions().size(); i++) {
 			body_ += fmt::format("<rect x=\"12\" y=\"{:.1f}\" width=\"10\" height=\"10\" fill=\"{}\"/>\n",
-					     y_ + 3, colour_of(i)) +
+					     y_ + 3, curve_colour(i)) +
 				 svg_text("start", 28, y_ + 12,
 					  fmt::format("partition {}, {} TPC{}", i, partitions()[i].tpcs,
 						      partitions()[i].tpcs == 1 ? "" : "s"),
@@ -136,7 +129,7 @@ private:
 						     "fill=\"{}\"><title>{}: {} ms at {} ms</title></rect>\n",
 						     x(s.from_ns), rows_[s.task] - BAR,
 						     x(std::min(s.to_ns, shown_ns_)) - x(s.from_ns), BAR,
-						     colour_of(partition_of_[s.task]),
+						     curve_colour(partition_of_[s.task]),
 						     escape_xml(plan_.file.tasks[s.task].name),
 						     ms_text(s.to_ns - s.from_ns), ms_text(s.from_ns));
 		for (const PlayedJob &job : play_->jobs)
@@ -207,14 +200,12 @@ std::string fit_svg(const std::vector<Fit> &fits)
 	body = axes.frame("How many times as fast as on the smallest measured size", "TPCs", "speed-up");
 	for (size_t i = 0; i < fits.size(); i++) {
 		const Fit &f = fits[i];
-		std::vector<std::pair<double, double>> steps;
+		std::vector<std::pair<double, double>> points;
 		for (const auto &[tpcs, us] : f.times_us) {
-			if (!steps.empty())
-				steps.emplace_back(tpcs, steps.back().second);
-			steps.emplace_back(tpcs, speedup(f, us));
+			points.emplace_back(tpcs, speedup(f, us));
 			body += axes.marker(tpcs, speedup(f, us), speedup(f, us), speedup(f, us), curve_colour(i));
 		}
-		body += axes.line(steps, curve_colour(i));
+		body += axes.stairs(points, curve_colour(i));
 		body += axes.legend(i, fmt::format("{}: {}", f.name, f.kind_known ? class_name(f.kind) : "unknown"),
 				    curve_colour(i));
 	}

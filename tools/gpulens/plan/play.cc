@@ -14,29 +14,6 @@ namespace tool::plan {
 
 namespace {
 
-enum class Preempt { Always, BetweenKernels, Never };
-enum class Urgency { Deadline, RelativeDeadline, Arrival };
-
-struct Rule {
-	Preempt preempt;
-	Urgency urgency;
-};
-
-Rule rule_of(Criterion test)
-{
-	switch (test) {
-	case Criterion::Edf:
-	case Criterion::Density: return {Preempt::Always, Urgency::Deadline};
-	case Criterion::Dm: return {Preempt::Always, Urgency::RelativeDeadline};
-	case Criterion::NpEdf: return {Preempt::Never, Urgency::Deadline};
-	case Criterion::NpDm: return {Preempt::Never, Urgency::RelativeDeadline};
-	case Criterion::LpEdf: return {Preempt::BetweenKernels, Urgency::Deadline};
-	case Criterion::LpDm: return {Preempt::BetweenKernels, Urgency::RelativeDeadline};
-	case Criterion::Fifo: return {Preempt::Never, Urgency::Arrival};
-	}
-	return {};
-}
-
 // Draws the times of a task's jobs.
 class JobTimes {
 public:
@@ -63,12 +40,12 @@ private:
 class PartitionPlayer {
 public:
 	PartitionPlayer(const Plan &plan, const Partition &partition, std::vector<JobTimes> times, Play &play)
-		: rule_(rule_of(plan.test)), costs_(plan.sharing.costs), tasks_(partition.tasks),
+		: rule_(*rule_of_test(criterion_name(plan.test))), costs_(plan.sharing.costs), tasks_(partition.tasks),
 		  times_(std::move(times)), next_release_(tasks_.size(), 0), all_(plan.file.tasks), play_(play)
 	{
 		Situation situation = plan.problem().situation_of(tasks_);
 		for (u32 task : tasks_)
-			kernels_.push_back(rule_.preempt == Preempt::BetweenKernels
+			kernels_.push_back(has_kernels(plan.test)
 						   ? longest_kernel_in(all_[task], partition.tpcs, situation)
 						   : NEVER);
 	}
@@ -91,7 +68,6 @@ private:
 	struct Live {
 		u32 task, member;
 		u64 release, left, in_kernel; // in_kernel: left of the kernel that runs
-		bool operator==(const Live &other) const { return task == other.task && release == other.release; }
 	};
 
 	void release_jobs(u64 now)
@@ -110,17 +86,13 @@ private:
 	{
 		u64 deadline = all_[job.task].deadline_ns;
 
-		return rule_.urgency == Urgency::Deadline  ? job.release + deadline
-		       : rule_.urgency == Urgency::Arrival ? job.release
+		return rule_.order == turns::Order::Edf    ? job.release + deadline
+		       : rule_.order == turns::Order::Fifo ? job.release
 							   : deadline;
 	}
 
-	// Returns whether another job may be chosen now. A job begins and ends between kernels.
-	bool is_preemptible() const
-	{
-		return !runs_ || rule_.preempt == Preempt::Always ||
-		       (rule_.preempt == Preempt::BetweenKernels && at_boundary_);
-	}
+	// Returns whether another job may be chosen now.
+	bool is_preemptible() const { return !runs_ || rule_.preempts || at_boundary_; }
 
 	void choose(u64 now)
 	{
@@ -131,9 +103,10 @@ private:
 		});
 		if (best == live_.end())
 			return;
-		if (!runs_ || !(live_[current_] == *best))
+		size_t chosen = size_t(best - live_.begin());
+		if (!runs_ || chosen != current_)
 			switched_at_ = now + costs_.switching;
-		current_ = size_t(best - live_.begin());
+		current_ = chosen;
 		runs_ = true;
 		at_boundary_ = false;
 	}
@@ -188,18 +161,18 @@ private:
 		decide_at_ = std::min(decide_at_ < now ? NEVER : decide_at_, now + costs_.control);
 	}
 
-	Rule rule_;
+	TestRule rule_;
 	Costs costs_;
 	const std::vector<u32> &tasks_;
 	std::vector<JobTimes> times_;
 	std::vector<u64> kernels_, next_release_; // by task of the partition
 	const std::vector<Task> &all_;
 	Play &play_;
-	std::vector<Live> live_; // released, and not ended
-	size_t current_ = 0;     // of them, if runs_
-	bool runs_ = false, at_boundary_ = false;
-	u64 decide_at_ = NEVER; // when a decision has its effect
-	u64 switched_at_ = 0;   // when the switch to the current job is over
+	std::vector<Live> live_;                  // released, and not ended
+	size_t current_ = 0;                      // of them, if runs_
+	bool runs_ = false, at_boundary_ = false; // at_boundary_: between two of its kernels
+	u64 decide_at_ = NEVER;                   // when a decision has its effect
+	u64 switched_at_ = 0;                     // when the switch to the current job is over
 	std::mt19937_64 random_{1};
 };
 

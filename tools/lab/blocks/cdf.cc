@@ -73,16 +73,13 @@ std::string cdf_svg(const Log &log)
 		body += axes.frame(fmt::format("Times of {}s: share that is not longer", what), "ms", "share");
 		for (size_t stream = 0; stream < times.size(); stream++) {
 			const std::vector<s64> &list = times[stream].*kind;
-			std::vector<std::pair<double, double>> steps{{0, 0}};
-			for (size_t i = 0; i < list.size(); i++) {
-				double ms = double(list[i]) / 1e6;
-				steps.emplace_back(ms, steps.back().second);
-				steps.emplace_back(ms, double(i + 1) / double(list.size()));
-			}
+			std::vector<std::pair<double, double>> shares{{0, 0}};
+			for (size_t i = 0; i < list.size(); i++)
+				shares.emplace_back(double(list[i]) / 1e6, double(i + 1) / double(list.size()));
 			if (list.empty())
 				continue;
 			const std::string &label = log.streams[stream].label;
-			body += axes.line(steps, curve_colour(stream)) +
+			body += axes.stairs(shares, curve_colour(stream)) +
 				axes.legend(stream, label.empty() ? fmt::format("stream {}", stream + 1) : label,
 					    curve_colour(stream));
 		}

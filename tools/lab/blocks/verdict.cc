@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 // Prints what check() found.
 #include "lab/blocks/check.hpp"
+
+#include "gpulens/out/table.hpp"
 #include "lib/base/format.hpp"
 
 #include <algorithm>
@@ -24,8 +26,7 @@ std::string verdict_text(const Log &log, const Verdict &v)
 		out += fmt::format("Rule {}: {}\n", v.violations[i].rule, v.violations[i].text);
 	if (v.violations.size() > MAX_SHOWN_VIOLATIONS)
 		out += fmt::format("... and {} more\n", v.violations.size() - MAX_SHOWN_VIOLATIONS);
-	for (const std::string &note : v.notes)
-		out += "Note: " + note + '\n';
+	out += notes_text(v.notes, {});
 	return out + fmt::format("{} kernel{} in {} stream{}, tolerance {}: {}\n", log.kernels.size(),
 				 log.kernels.size() == 1 ? "" : "s", log.streams.size(),
 				 log.streams.size() == 1 ? "" : "s", format_duration(v.tolerance_ns),

@@ -31,12 +31,12 @@ CLI::Validator is_utilization()
 // The parameters of random tasks that the thesis leaves to its reader.
 void add_generator(CLI::App &parser, plan::Generator &g)
 {
-	auto add = [&](const char *name, std::vector<double> &values, const char *type, double most,
+	auto add = [&](const char *name, std::vector<double> &values, const char *type, double least, double most,
 		       const std::string &about) {
 		return parser.add_option(name, values, about)
 			->type_name(type)
 			->delimiter(',')
-			->check(in_range(0.0, most));
+			->check(in_range(least, most));
 	};
 
 	parser.add_option("--memory-tasks", g.memory, "probability that a task is of class memory (default: 0.5)")
@@ -45,14 +45,12 @@ void add_generator(CLI::App &parser, plan::Generator &g)
 	parser.add_option("--deadline", g.deadline, "deadlines, as a share of periods (default: 0.75)")
 		->type_name("SHARE")
 		->check(in_range(0.001, 1.0));
-	add("--periods", g.periods, "LIST", 1000000,
-	    "periods to draw from, ascending (default: 50,80,100,125,160,200,250,400,500,800,1000,2000,4000)")
-		->check(in_range(1.0, 1000000.0));
-	add("--conflict", g.conflict, "K,K", 1000,
+	add("--periods", g.periods, "LIST", 1, 1000000,
+	    "periods to draw from, ascending (default: 50,80,100,125,160,200,250,400,500,800,1000,2000,4000)");
+	add("--conflict", g.conflict, "K,K", 1, 1000,
 	    "times in conflict by those alone, of compute and of memory tasks (default: 1.2,2.3)")
-		->expected(2)
-		->check(in_range(1.0, 1000.0));
-	add("--serial-part", g.serial, "B,B", 100,
+		->expected(2);
+	add("--serial-part", g.serial, "B,B", 0, 100,
 	    "serial part of tasks, by what runs in parallel, of compute and of memory tasks (default: 0.02,0.1)")
 		->expected(2);
 	parser.add_flag("--literal", g.literal, "serial part of tasks as printed in the thesis; see docs/evaluate.md");

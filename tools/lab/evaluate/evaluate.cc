@@ -21,6 +21,28 @@ struct Unit {
 	u32 set;
 };
 
+// Returns whether the tasks fit.
+using Way = std::function<bool(const Problem &problem)>;
+
+Way make_way(const std::string &name, const Evaluation &evaluation)
+{
+	if (name == "exact")
+		return [](const Problem &problem) { return find_optimum(problem).fits; };
+	if (name == "auto")
+		return [](const Problem &problem) { return find_allocation(problem, {}).back().allocation.fits; };
+	if (name == "bound")
+		return [](const Problem &problem) {
+			Allocation a = allocate(problem, {.whole = true});
+			return !a.too_much && a.impossible.empty();
+		};
+	std::vector<Heuristic> all = all_heuristics();
+	Heuristic heuristic =
+		*std::find_if(all.begin(), all.end(), [&](const Heuristic &h) { return h.name() == name; });
+	heuristic.start = evaluation.start;
+	heuristic.ties = evaluation.ties;
+	return [heuristic](const Problem &problem) { return allocate(problem, heuristic).fits; };
+}
+
 class Workers {
 public:
 	Workers(const Evaluation &evaluation, Results &results)
@@ -30,6 +52,8 @@ public:
 			results.experiments.push_back(
 				{n, std::vector<std::vector<Outcome>>(us_.size(),
 								      std::vector<Outcome>(evaluation.ways.size()))});
+		for (const std::string &name : evaluation.ways)
+			ways_.push_back(make_way(name, evaluation));
 		all_ = u64{evaluation.tasks.size()} * us_.size() * evaluation.sets;
 	}
 
@@ -79,9 +103,9 @@ private:
 		Problem problem(tasks, {evaluation_.tpcs, evaluation_.quantum, evaluation_.least}, evaluation_.test,
 				evaluation_.sharing);
 
-		for (size_t h = 0; h < evaluation_.ways.size(); h++) {
+		for (size_t h = 0; h < ways_.size(); h++) {
 			auto began = std::chrono::steady_clock::now();
-			bool fits = fits_by(problem, evaluation_.ways[h]);
+			bool fits = ways_[h](problem);
 			std::chrono::nanoseconds took = std::chrono::steady_clock::now() - began;
 			std::scoped_lock lock(mutex_);
 			Outcome &outcome = results_.experiments[unit.experiment].points[unit.point][h];
@@ -90,25 +114,9 @@ private:
 		}
 	}
 
-	bool fits_by(const Problem &problem, const std::string &way) const
-	{
-		if (way == "bound")
-			return problem.least_tpcs() <= problem.sizes().tpcs * (1 + 1e-9) &&
-			       problem.impossible().empty();
-		if (way == "exact")
-			return find_optimum(problem).fits;
-		if (way == "auto")
-			return find_allocation(problem, {}).back().allocation.fits;
-		std::vector<Heuristic> all = all_heuristics();
-		Heuristic heuristic =
-			*std::find_if(all.begin(), all.end(), [&](const Heuristic &h) { return h.name() == way; });
-		heuristic.start = evaluation_.start;
-		heuristic.ties = evaluation_.ties;
-		return allocate(problem, heuristic).fits;
-	}
-
 	const Evaluation &evaluation_;
 	Results &results_;
+	std::vector<Way> ways_;
 	std::vector<double> us_;
 	u64 all_;
 	std::atomic<u64> next_ = 0, done_ = 0;

@@ -42,8 +42,7 @@ std::string verdict_text(const Trace &trace, const Verdict &verdict, const Style
 	}
 	if (!trace.tracks.empty())
 		text += table.str(style);
-	for (const std::string &note : trace.notes)
-		text += "Note: " + note + '\n';
+	text += notes_text(trace.notes, style);
 	return text + replace_controls(verdict_line(verdict)) + '\n';
 }
 

@@ -131,8 +131,7 @@ std::string table_text(const TimeTable &table, const Verdict &verdict, const Sty
 				 fmt::format("{:.3f}", s.deviation)});
 		}
 	std::string text = replace_controls(table_title(table)) + '\n' + out.str(style);
-	for (const std::string &note : table.notes)
-		text += "Note: " + note + '\n';
+	text += notes_text(table.notes, style);
 	return text + verdict.also + (verdict.also.empty() ? "" : "\n") + verdict_line(verdict) + '\n';
 }
 

@@ -52,7 +52,9 @@ std::string shorten_text(const std::string &text, size_t length)
 // quadratic time for a list of objects.
 class Checker : public nlohmann::json_sax<json> {
 public:
-	explicit Checker(std::string file) : file_(std::move(file)) {}
+	Checker(std::string file, std::string repeatable) : file_(std::move(file)), repeatable_(std::move(repeatable))
+	{
+	}
 
 	bool null() override { return end_value(); }
 	bool boolean(bool) override { return end_value(); }
@@ -72,7 +74,7 @@ public:
 		bool known = level.many.empty()
 				     ? std::find(level.keys.begin(), level.keys.end(), key) != level.keys.end()
 				     : level.many.contains(key);
-		if (known && key != "comment") // several are usual in files of cuda_scheduling_examiner
+		if (known && key != repeatable_)
 			throw Error(Error::Input,
 				    fmt::format("{}: {} is given twice", place(levels_.size() - 1), quote_value(key)));
 		level.keys.push_back(key);
@@ -138,7 +140,7 @@ private:
 		return text.empty() ? file_ : file_ + ": " + text;
 	}
 
-	std::string file_;
+	std::string file_, repeatable_;
 	std::vector<Level> levels_;
 };
 
@@ -151,12 +153,12 @@ std::string quote_value(const json &value)
 	return text.size() > MAX_QUOTED ? text.substr(0, MAX_QUOTED) + "..." : text;
 }
 
-json parse_json(const std::string &text, const std::string &name)
+json parse_json(const std::string &text, const std::string &name, const std::string &repeatable)
 {
 	if (depth_of(text) > MAX_DEPTH)
 		throw Error(Error::Input,
 			    fmt::format("{}: lists and objects are nested more than {} deep", name, MAX_DEPTH));
-	Checker checker(name);
+	Checker checker(name, repeatable);
 	json::sax_parse(text, &checker);
 	return json::parse(text);
 }

@@ -14,8 +14,8 @@ namespace tool {
 
 // Formats a value for a message: one line of ASCII, truncated.
 std::string quote_value(const nlohmann::ordered_json &value);
-// All functions below throw Error. name: of the file.
-nlohmann::ordered_json parse_json(const std::string &text, const std::string &name);
+// All functions below throw Error. name: of the file; repeatable: a key that an object may have several times, the last counts.
+nlohmann::ordered_json parse_json(const std::string &text, const std::string &name, const std::string &repeatable = "");
 
 // An object of the file, with its name for messages. The JSON must outlive it.
 class Item {

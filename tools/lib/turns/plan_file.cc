@@ -130,28 +130,34 @@ std::vector<turns::TaskRules> read_tasks(const Item &file, u32 partitions)
 // Returns the order of jobs by which the plan was tested.
 turns::Order order_of(const Item &file, const std::vector<turns::TaskRules> &tasks)
 {
-	// Whether jobs are preempted at any time, and the order.
-	static const std::map<std::string, std::pair<bool, turns::Order>> tests{
-		{"edf", {true, turns::Order::Edf}},     {"dm", {true, turns::Order::Dm}},
-		{"density", {true, turns::Order::Edf}}, {"np-edf", {false, turns::Order::Edf}},
-		{"np-dm", {false, turns::Order::Dm}},   {"lp-edf", {false, turns::Order::Edf}},
-		{"lp-dm", {false, turns::Order::Dm}},   {"fifo", {false, turns::Order::Fifo}}};
 	std::string test = file.string("test");
 	std::set<u32> used;
-	auto found = tests.find(test);
+	std::optional<TestRule> rule = rule_of_test(test);
 
-	if (found == tests.end())
+	if (!rule)
 		file.refuse(fmt::format("test {} is unknown", quote_value(test)));
 	for (const turns::TaskRules &task : tasks)
-		if (!used.insert(task.queue).second && found->second.first)
+		if (!used.insert(task.queue).second && rule->preempts)
 			file.refuse(fmt::format(
 				"test {} takes jobs to be preempted at any time, and partition {} has several tasks; "
 				"plan again with --test np-edf, np-dm, lp-edf, lp-dm or fifo",
 				test, task.queue));
-	return found->second.second;
+	return rule->order;
 }
 
 } // namespace
+
+std::optional<TestRule> rule_of_test(const std::string &test)
+{
+	static const std::map<std::string, TestRule> rules{
+		{"edf", {true, turns::Order::Edf}},     {"dm", {true, turns::Order::Dm}},
+		{"density", {true, turns::Order::Edf}}, {"np-edf", {false, turns::Order::Edf}},
+		{"np-dm", {false, turns::Order::Dm}},   {"lp-edf", {false, turns::Order::Edf}},
+		{"lp-dm", {false, turns::Order::Dm}},   {"fifo", {false, turns::Order::Fifo}}};
+	auto found = rules.find(test);
+
+	return found == rules.end() ? std::nullopt : std::optional(found->second);
+}
 
 PlannedTask find_planned_task(const std::string &text, const std::string &name, const std::string &task)
 {

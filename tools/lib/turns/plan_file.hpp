@@ -4,6 +4,7 @@
 #include "gpulens/gpu.h"
 #include "lib/turns/turn_file.hpp"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,13 @@ namespace tool::plan {
 
 constexpr u32 MAX_TASKS = 10000; // of a plan
 constexpr u32 MAX_TPCS = 1024;   // of a GPU; no chip has a fifth of that
+
+// What a schedulability test of gpulens plan, by its name, takes for granted; nothing for another word.
+struct TestRule {
+	bool preempts; // a job at any time, which no program can do to its own
+	turns::Order order;
+};
+std::optional<TestRule> rule_of_test(const std::string &test);
 
 // Where a plan places a task.
 struct PlannedTask {
