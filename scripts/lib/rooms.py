@@ -8,8 +8,8 @@ LIB = ("tools/lib/base", "tools/lib/amd", "tools/lib/model", "tools/lib/timeline
        "tools/lib/launch", "tools/lib/turns", "tools/lib/schedule", "tools/lib/schedule/live",
        "tools/lib/source", "tools/lib/source/driver", "tools/lib/source/image",
        "tools/lib/source/module", "tools/lib/source/joined", "tools/lib/source/snapshot", "tools/lib/source/table")
-COMMANDS = ("tools/gpulens/out", "tools/gpulens/limit", "tools/gpulens/plan", "tools/gpulens/blocks", "tools/gpulens/cmd",
-            "tools/gpulens/top", "tools/gpulens/export", "tools/gpulens/measure")
+COMMANDS = ("tools/gpulens/out", "tools/gpulens/limit", "tools/gpulens/plan", "tools/gpulens/blocks",
+            "tools/gpulens/cmd", "tools/gpulens/top", "tools/gpulens/export", "tools/gpulens/measure")
 
 # Room: the rooms that it may use. No two rooms use each other, neither directly nor through other rooms.
 USES = {

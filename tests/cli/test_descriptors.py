@@ -89,7 +89,7 @@ def test_streams_stay_on_their_tpcs(work: str, tmp_path: pathlib.Path, version: 
 
 @pytest.mark.parametrize("version,capability,tpcs,name,header,bits", VERSIONS, ids=IDS)
 def test_methods_say_how_they_are_known(tmp_path: pathlib.Path, version: int, capability: int, tpcs: int, name: str,
-                                header: str, bits: int) -> None:
+                                        header: str, bits: int) -> None:
     """No version but 4.0 was seen on a GPU. Seen failing before --methods had evidence."""
     env = gpu_of(tmp_path, version, capability, tpcs)
     evidence = (f"launch descriptors of version {name}: from the manual, not yet tested on hardware (open-gpu-doc, "

@@ -13,12 +13,12 @@ namespace tool::experiment {
 struct ExperimentOptions {
 	std::vector<std::string> names; // of experiment_names()
 	bool all = false, list = false, simulate = false;
-	std::string without{}; // the rule that the simulated GPU breaks
-	u32 processes = 2;     // fig6, fig7
+	std::string without{};        // the rule that the simulated GPU breaks
+	u32 processes = 2;            // fig6, fig7
 	u64 chunk_bytes = COPY_CHUNK; // fig7 to fig9
-	u64 run_ns = 0;        // time in which all tasks run, of a trace or a round of sharing; 0: as --help says
-	TableOptions table{};  // of tables()
-	std::string folder{};  // for pictures, JSON and CSV; empty: none
+	u64 run_ns = 0;       // time in which all tasks run, of a trace or a round of sharing; 0: as --help says
+	TableOptions table{}; // of tables()
+	std::string folder{}; // for pictures, JSON and CSV; empty: none
 };
 
 // Returns the names of all experiments.

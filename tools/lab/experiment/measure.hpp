@@ -7,9 +7,9 @@
 namespace tool::experiment {
 
 struct Measurement {
-	std::string experiment; // name of one of kinds()
-	u32 processes = 2;      // fig6, fig7
-	u64 run_ns = 0;         // time in which all tasks run; of r1 and fig6 to fig9
+	std::string experiment;       // name of one of kinds()
+	u32 processes = 2;            // fig6, fig7
+	u64 run_ns = 0;               // time in which all tasks run; of r1 and fig6 to fig9
 	u64 chunk_bytes = COPY_CHUNK; // fig7 to fig9
 };
 

@@ -6,9 +6,9 @@
 namespace tool::experiment {
 
 struct Simulation {
-	std::string experiment; // name of one of kinds()
-	std::string without{};  // "R4": the rule that does not hold; empty: all hold
-	u32 processes = 2;      // fig6, fig7
+	std::string experiment;       // name of one of kinds()
+	std::string without{};        // "R4": the rule that does not hold; empty: all hold
+	u32 processes = 2;            // fig6, fig7
 	u64 chunk_bytes = COPY_CHUNK; // fig7 to fig9
 };
 

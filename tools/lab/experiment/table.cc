@@ -27,7 +27,7 @@ constexpr double PROTECTED = 1.1;   // and one that makes it take less than this
 constexpr double NOT_SLOWER = 1.02; // an additional TPC slows a job, if it takes more than so many times as long
 constexpr double NEARLY = 1.05;     // packed and distributed take the same time
 constexpr double LITTLE = 0.5; // at most so much of what a TPC would bring if time were in inverse proportion to TPCs
-constexpr double GAINS = 1.3; // the largest partition's job is at least so many times as fast as the smallest one's
+constexpr double GAINS = 1.3;  // the largest partition's job is at least so many times as fast as the smallest one's
 
 double mean_of(const std::vector<double> &ms)
 {

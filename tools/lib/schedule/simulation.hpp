@@ -42,7 +42,7 @@ struct TaskResult {
 	u64 arrived = 0;   // jobs: event A of Capodieci et al. (scheduler.hpp)
 	u64 jobs = 0;      // finished: event B
 	u64 exhausted = 0; // budgets: event C
-	u64 missed = 0; // their deadline; those too that are not finished although their deadline is over
+	u64 missed = 0;    // their deadline; those too that are not finished although their deadline is over
 	u64 worst_ns = 0, total_ns = 0; // response times of finished jobs
 	u64 late_ns = 0;                // at the end, of the job that is not finished and most late
 	u64 ran_ns = 0;
