@@ -149,7 +149,7 @@ def test_a_gpu_is_removed_beside_requests_that_never_complete(guest: Guest, held
     guest.check("rm -f /tmp/stop /tmp/answer?")
     hold = 'while [ ! -e /tmp/stop ]; do printf "* 1000" >&3; usleep 10000; done'
     with keep_open(guest, "hold_channel", REFS[0], hold) if held else contextlib.nullcontext():
-        before, after = guest.check(f"{WRITERS} until grep -q TIME /tmp/answer?; do usleep 10000; done; "
+        before, after = guest.check(f"{WRITERS} until grep -qs TIME /tmp/answer?; do usleep 10000; done; "
                                     "cat /tmp/answer? | grep -c TIME >/tmp/before; "
                                     f"echo 1 >{pci_folder(0)}/remove; cat /tmp/answer? | grep -c TIME >/tmp/after; "
                                     "touch /tmp/stop; wait; cat /tmp/before /tmp/after", timeout=600).split()
